@@ -1,0 +1,58 @@
+add_library(commtune_flags INTERFACE)
+target_compile_options(commtune_flags INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wconversion -Wshadow>
+  $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra>)
+if(COMMTUNE_WERROR)
+  target_compile_options(commtune_flags INTERFACE -Werror)
+endif()
+if(COMMTUNE_SANITIZE)
+  target_compile_options(commtune_flags INTERFACE
+    -fsanitize=${COMMTUNE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(commtune_flags INTERFACE -fsanitize=${COMMTUNE_SANITIZE})
+endif()
+target_include_directories(commtune_flags INTERFACE ${PROJECT_SOURCE_DIR})
+
+# commtune_room(NAME NEEDS targets... [FOLDERS folders...]): one static library of every .cpp in the
+# folder (or in FOLDERS). A new file joins by being there.
+function(commtune_room name)
+  cmake_parse_arguments(arg "" "" "NEEDS;FOLDERS" ${ARGN})
+  if(NOT arg_FOLDERS)
+    set(arg_FOLDERS .)
+  endif()
+  set(sources "")
+  foreach(folder IN LISTS arg_FOLDERS)
+    file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
+    list(APPEND sources ${found})
+  endforeach()
+  add_library(commtune_${name} STATIC ${sources})
+  target_link_libraries(commtune_${name} PUBLIC commtune_flags ${arg_NEEDS})
+endfunction()
+
+# commtune_module(NAME SOURCES files... NEEDS targets...): a shared object loaded at run time.
+function(commtune_module name)
+  cmake_parse_arguments(arg "" "" "SOURCES;NEEDS" ${ARGN})
+  add_library(commtune_module_${name} MODULE ${arg_SOURCES})
+  set_target_properties(commtune_module_${name} PROPERTIES
+    PREFIX "" OUTPUT_NAME commtune_${name}
+    LIBRARY_OUTPUT_DIRECTORY ${COMMTUNE_MODULE_DIRECTORY})
+  target_link_libraries(commtune_module_${name} PRIVATE commtune_flags ${arg_NEEDS})
+endfunction()
+
+# commtune_test(NAME [NEEDS targets...] [TIMEOUT seconds] [ENVIRONMENT ...]): one GoogleTest program
+# of every *_test.cpp in the folder, registered as one test.
+function(commtune_test name)
+  cmake_parse_arguments(arg "" "TIMEOUT" "NEEDS;ENVIRONMENT;SOURCES" ${ARGN})
+  if(NOT arg_SOURCES)
+    file(GLOB arg_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  add_executable(test_${name} ${arg_SOURCES})
+  target_link_libraries(test_${name} PRIVATE ${arg_NEEDS} GTest::gtest GTest::gtest_main)
+  add_test(NAME ${name} COMMAND test_${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT})
+  list(APPEND arg_ENVIRONMENT "COMMTUNE_MODULE_PATH=${COMMTUNE_MODULE_DIRECTORY}"
+    "COMMTUNE_SHARED=$ENV{COMMTUNE_SHARED}")
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${arg_ENVIRONMENT}")
+endfunction()

@@ -1,0 +1,48 @@
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collectives/schedule/algorithm.hpp"
+
+namespace commtune {
+
+struct Violation {
+  enum class Kind : std::uint8_t {
+    malformed,      ///< a step names a block, slot, peer or edge that does not exist
+    unmatched,      ///< a send without its recv, or the reverse
+    size_mismatch,  ///< the two ends of a message name different blocks
+    deadlock,
+    race,       ///< two conflicting accesses without an order
+    unwritten,  ///< reads data nobody wrote
+    wrong_value
+  };
+  Kind kind;
+  Rank rank;
+  StepId step;         ///< steps.size() when it concerns the final state
+  std::string detail;  ///< a sentence a reader can act on
+};
+std::string_view name(Violation::Kind) noexcept;
+
+/// Runs all ranks' programs symbolically under the hardest legal environment (in-order issue per
+/// direction, one send and one recv in flight per rank, sends that complete only when matched) and
+/// checks every output block of every rank against the definition of the collective, and for a
+/// barrier that every rank's end depends on every rank's start. `schedules[r]` is rank r's program.
+std::optional<Violation> verify(Collective, Rank root, bool in_place,
+                                const std::vector<Schedule>& schedules);
+
+/// Generates and verifies; `shape.rank` is ignored.
+std::optional<Violation> verify(const Algorithm&, Shape shape, const Params&);
+
+struct VerifyCase {
+  const Algorithm* algorithm;
+  Shape shape;
+  Params params;
+};
+/// The cases proved for one algorithm at `size` ranks: in and out of place, every root up to 8
+/// ranks (beyond: first, middle, last) where the collective is rooted, and the parameter grid of
+/// its tunables.
+std::vector<VerifyCase> verify_cases(const Algorithm&, Rank size);
+
+}  // namespace commtune

@@ -1,0 +1,70 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "transports/bootstrap.hpp"
+#include "transports/monitor.hpp"
+#include "transports/transport.hpp"
+
+namespace commtune {
+
+/// Identity of a runtime as it was really loaded, not as it was compiled against.
+struct LoadedLibrary {
+  std::string name;           ///< "openmpi", "mpich"; empty for our own transports
+  std::string version;        ///< from the library's own call
+  std::string path;           ///< file mapped into this process
+  std::string built_version;  ///< from the headers
+};
+
+/// One rank's view of a running job. Owned by the launcher; passed down, never stored globally.
+struct Job {
+  Bootstrap& bootstrap;
+  Transport& transport;
+  MonitorSlot& monitor;
+  LoadedLibrary library;
+  Rank rank() const noexcept { return transport.rank(); }
+  Rank size() const noexcept { return transport.size(); }
+};
+
+struct LaunchOptions {
+  std::string transport = "shm";  ///< a name from transports()
+  int ranks = 2;
+  double timeout_s = 60;          ///< no beat from any rank for this long ends the job
+  std::string launcher;           ///< command for `mpi`; empty: the found MPI's mpirun
+  std::vector<std::string> argv;  ///< this program's command line, to start again under a launcher
+};
+
+/// How a job ended. `status` is an exit status; `reason` is empty when status is 0 and otherwise
+/// names the rank and the operation.
+struct Outcome {
+  int status = 0;
+  std::string reason;
+};
+
+/// Runs `body` once per rank and waits for all of them. The body's return value is the rank's exit
+/// status; an Error it throws becomes that rank's message and exit_status(code). The first rank
+/// that fails ends the job. Returns only in the process that supervises: the caller for local
+/// transports and for a self-started MPI job; every rank when this process already runs under a
+/// launcher (then `rank` in the result tells which).
+///   shm      forked processes over one shared segment
+///   threads  threads of one forked process
+///   mpi      joins the launcher's job, or starts argv again under one
+Outcome run_job(const LaunchOptions&, const std::function<int(Job&)>& body);
+
+/// The launcher that started this process, from its environment: ranks it announced and its kind.
+struct LauncherEnvironment {
+  std::string kind;  ///< "openmpi", "mpich", "slurm"; empty: none
+  int rank = 0, size = 1;
+};
+LauncherEnvironment launcher_environment();
+
+struct TransportInfo {
+  std::string name, summary;
+  bool available = false;
+  std::string reason;  ///< why not available, or the module file
+};
+/// Every transport this build knows, with whether it can run here.
+std::vector<TransportInfo> transports();
+
+}  // namespace commtune
