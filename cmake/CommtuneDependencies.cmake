@@ -47,19 +47,24 @@ target_include_directories(commtune_openblas SYSTEM INTERFACE ${COMMTUNE_CBLAS_I
 target_link_libraries(commtune_openblas INTERFACE ${COMMTUNE_OPENBLAS})
 
 set(commtune_summary "")
-if(NOT COMMTUNE_WITH_MPI STREQUAL "OFF")
-  find_package(MPI QUIET COMPONENTS CXX)
-  if(MPI_CXX_FOUND)
-    list(APPEND commtune_summary "  mpi: ${MPI_CXX_COMPILER} ${MPI_CXX_LIBRARIES}")
+set(COMMTUNE_MPI_FOUND OFF)
+if(COMMTUNE_WITH_MPI STREQUAL "OFF")
+  list(APPEND commtune_summary "  mpi: left out, COMMTUNE_WITH_MPI=OFF")
+else()
+  find_package(MPI QUIET COMPONENTS C)
+  if(MPI_C_FOUND)
+    set(COMMTUNE_MPI_FOUND ON)
+    # The C interface is all the modules use; the C++ bindings of older headers do not compile cleanly.
+    add_library(commtune_mpi INTERFACE)
+    target_link_libraries(commtune_mpi INTERFACE MPI::MPI_C)
+    target_compile_definitions(commtune_mpi INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+    list(APPEND commtune_summary "  mpi: ${MPI_C_LIBRARIES} (launcher ${MPIEXEC_EXECUTABLE})")
   elseif(COMMTUNE_WITH_MPI STREQUAL "ON")
     message(FATAL_ERROR "COMMTUNE_WITH_MPI=ON but no MPI was found: apt-get install libopenmpi-dev "
-      "(or libmpich-dev), or give -DMPI_CXX_COMPILER=.../mpicxx")
+      "(or libmpich-dev), or give -DMPI_C_COMPILER=.../mpicc")
   else()
     list(APPEND commtune_summary "  mpi: left out, no MPI found (apt-get install libopenmpi-dev openmpi-bin)")
   endif()
-else()
-  set(MPI_CXX_FOUND OFF)
-  list(APPEND commtune_summary "  mpi: left out, COMMTUNE_WITH_MPI=OFF")
 endif()
 
 # Google Benchmark times the host kernels (microbench/kernels); the rest does not need it.

@@ -71,7 +71,7 @@ struct BlockSpace {
   struct Range {
     std::uint32_t first = 0, count = 0;
     constexpr bool holds(std::uint32_t from, std::uint32_t n) const {
-      return from >= first && from + n <= first + count;
+      return n <= count && from >= first && from - first <= count - n;
     }
     bool operator==(const Range&) const = default;
   };
@@ -121,10 +121,11 @@ class ScheduleBuilder {
     Cell* cell;
     bool write;
   };
-  std::vector<Cell>& cells(BufferId, std::uint32_t first);
+  Cell& cell(BufferId, std::uint32_t index);
   void touch(Slice, bool write);
   void push(Step);
-  void check(Slice, const char* what) const;
+  void check(Slice, bool write, const char* what);
+  void check_peer(Rank peer, const char* what) const;
 
   Shape shape_;
   Schedule schedule_;
@@ -132,7 +133,7 @@ class ScheduleBuilder {
   std::vector<Access> accesses_;
   std::vector<StepId> depends_;
   std::vector<std::pair<StepId, StepId>> edges_;
-  StepId fence_ = 0;
+  StepId epoch_ = 0, fence_ = 0;  ///< steps [epoch_, fence_) precede all steps from fence_ on
 };
 
 /// Builds the edges of `schedule` anew from `edges` (from, to); duplicates collapse.

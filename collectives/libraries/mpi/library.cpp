@@ -1,0 +1,52 @@
+// The MPI library's own collectives on a duplicate of MPI_COMM_WORLD.
+#include "collectives/libraries/library.hpp"
+
+#include <dlfcn.h>
+#include <mpi.h>
+
+#include "collectives/libraries/mpi/operations.hpp"
+
+namespace commtune {
+namespace {
+
+class MpiLibrary final : public Library {
+ public:
+  MpiLibrary() {
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm_);
+    MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+    // Present when the algorithm tracer of tuning/openmpi is preloaded.
+    observed_ = reinterpret_cast<Observed>(dlsym(RTLD_DEFAULT, "commtune_observed_algorithm"));
+  }
+  ~MpiLibrary() override { MPI_Comm_free(&comm_); }
+  MpiLibrary(const MpiLibrary&) = delete;
+  MpiLibrary& operator=(const MpiLibrary&) = delete;
+
+  std::string name() const override {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    const std::string_view version(text, static_cast<std::size_t>(length));
+    return version.find("Open MPI") != std::string_view::npos ? "openmpi" : "mpich";
+  }
+  std::string unsupported(const Call& call) const override { return mpi_unsupported(call); }
+  bool result_at_front(Collective collective) const override {
+    return collective == Collective::reduce_scatter;
+  }
+  std::unique_ptr<Operation> prepare(const Call& call) override {
+    return mpi_operation(comm_, call);
+  }
+  std::string observed_algorithm() const override {
+    const char* text = observed_ != nullptr ? observed_() : nullptr;
+    return text != nullptr ? text : "";
+  }
+
+ private:
+  using Observed = const char* (*)();
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  Observed observed_ = nullptr;
+};
+
+}  // namespace
+}  // namespace commtune
+
+extern "C" commtune::Library* commtune_open_library() { return new commtune::MpiLibrary; }

@@ -1,0 +1,161 @@
+#include <algorithm>
+#include <deque>
+
+#include "collectives/runtime/operation.hpp"
+#include "collectives/runtime/wave.hpp"
+#include "core/backoff.hpp"
+#include "core/error.hpp"
+
+namespace commtune {
+namespace {
+
+Binding make_binding(Transport& transport, const Schedule& schedule, const Call& call,
+                     const Limits& limits) {
+  Binding binding(transport, schedule);
+  for (StepId id = 0; id < schedule.steps.size(); ++id) {
+    switch (schedule.steps[id].kind) {
+      case StepKind::send:
+        binding.sends.push_back(id);
+        break;
+      case StepKind::recv:
+        binding.recvs.push_back(id);
+        break;
+      case StepKind::copy:
+      case StepKind::reduce:
+        if (schedule.in_degrees[id] == 0) binding.roots.push_back(id);
+        break;
+    }
+  }
+  binding.kernel = reduce_kernel(call.type, call.op);
+  binding.element_bytes = size_of(call.type);
+  binding.window = limits.window;
+  return binding;
+}
+
+/// Elements per wave: the whole part unless `limits` asks for waves.
+std::uint64_t wave_width(const Call& call, const Limits& limits) {
+  const std::uint64_t element = size_of(call.type);
+  if (limits.wave_bytes == 0 || call.count * element <= limits.wave_bytes) return call.count;
+  return std::max<std::uint64_t>(1, limits.wave_bytes / element);
+}
+
+/// Runs a schedule over successive windows of the buffers, a few waves in flight, each with its own
+/// lane and scratch memory.
+class ScheduledOperation final : public Operation {
+ public:
+  ScheduledOperation(Transport& transport, Schedule schedule, const Call& call,
+                     const Limits& limits)
+      : transport_(transport),
+        schedule_(std::move(schedule)),
+        call_(call),
+        width_(wave_width(call, limits)),
+        full_(schedule_, call, transport.size(), width_),
+        binding_(make_binding(transport, schedule_, call, limits)) {
+    if (!full_.contiguous()) {
+      width_ = call.count;
+      full_ = Program(schedule_, call, transport.size(), width_);
+    }
+    wave_count_ = width_ == 0 ? 1 : (call.count + width_ - 1) / width_;
+    const std::uint64_t rest = width_ == 0 ? 0 : call.count - (wave_count_ - 1) * width_;
+    tail_ = rest == width_ ? full_ : Program(schedule_, call, transport.size(), rest);
+    tail_width_ = rest;
+
+    const auto slots = std::min<std::uint64_t>(limits.waves_in_flight, wave_count_);
+    scratch_ = Buffer(transport, full_.scratch_bytes() * slots);
+    for (std::uint64_t slot = 0; slot < slots; ++slot) {
+      waves_.emplace_back(binding_, limits.first_lane + static_cast<Lane>(slot));
+      window_of_.push_back(0);
+    }
+  }
+
+  void start() override {
+    require(finished_ == wave_count_, "an operation was started again before it completed");
+    started_ = finished_ = 0;
+    for (std::size_t slot = 0; slot < waves_.size(); ++slot) {
+      launch(slot);
+    }
+    for (Wave& wave : waves_) wave.advance();
+  }
+
+  bool progress() override {
+    if (finished_ == wave_count_) return true;
+    moved_ = transport_.poll() != 0;
+    for (std::size_t slot = 0; slot < waves_.size(); ++slot) {
+      Wave& wave = waves_[slot];
+      if (!wave.active() || !wave.advance()) continue;
+      finish(slot);
+      moved_ = true;
+      if (started_ < wave_count_) launch(slot);
+    }
+    return finished_ == wave_count_;
+  }
+
+  void run() override {
+    start();
+    Backoff backoff(transport_.crowded());
+    while (!progress()) {
+      if (moved_) {
+        backoff.reset();
+      } else {
+        backoff.pause();
+      }
+    }
+  }
+
+ private:
+  void launch(std::size_t slot) {
+    const std::uint64_t window = started_++;
+    window_of_[slot] = window;
+    const std::uint64_t shift = window * width_ * binding_.element_bytes;
+    // Input is only read through this pointer: the verifier rejects programs that write into it.
+    auto* input = const_cast<std::byte*>(call_.input.data());
+    waves_[slot].start(window + 1 == wave_count_ ? tail_ : full_,
+                       {input + shift, call_.output.data() + shift,
+                        scratch_.bytes().data() + slot * full_.scratch_bytes()});
+  }
+
+  void finish(std::size_t slot) {
+    waves_[slot].release();
+    ++finished_;
+    if (call_.op != ReduceOp::avg || !reduces(call_.collective)) return;
+    const std::uint64_t window = window_of_[slot];
+    const std::uint64_t elements = window + 1 == wave_count_ ? tail_width_ : width_;
+    scale(call_.output.data() + window * width_ * binding_.element_bytes, elements, call_.type,
+          transport_.size());
+  }
+
+  Transport& transport_;
+  const Schedule schedule_;
+  const Call call_;
+  std::uint64_t width_, tail_width_ = 0;
+  Program full_, tail_ = full_;
+  const Binding binding_;
+  Buffer scratch_;
+  std::deque<Wave> waves_;  // waves are referred to by address while transfers are in flight
+  std::vector<std::uint64_t> window_of_;
+  std::uint64_t wave_count_ = 1, started_ = 1, finished_ = 1;
+  bool moved_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Operation> prepare(Transport& transport, const Algorithm& algorithm,
+                                   const Params& params, const Call& call, const Limits& limits) {
+  require(algorithm.collective == call.collective, "{}/{} cannot serve {}",
+          name(algorithm.collective), algorithm.name, name(call.collective));
+  require(call.root >= 0 && call.root < transport.size(), "root {}: the job has ranks 0 to {}",
+          call.root, transport.size() - 1);
+  require(limits.window >= 1 && limits.waves_in_flight >= 1,
+          "limits: window and waves in flight must be at least 1");
+  require(limits.first_lane + limits.waves_in_flight <= lane_count, "limits: lanes {} to {} of {}",
+          limits.first_lane, limits.first_lane + limits.waves_in_flight - 1, lane_count);
+  check_buffers(call, transport.size(), transport.rank());
+  const Shape shape{.rank = transport.rank(),
+                    .size = transport.size(),
+                    .root = call.root,
+                    .in_place = call.in_place};
+  return std::make_unique<ScheduledOperation>(transport, algorithm.generate(shape, params), call,
+                                              limits);
+}
+
+}  // namespace commtune

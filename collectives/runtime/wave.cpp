@@ -1,0 +1,126 @@
+#include "collectives/runtime/wave.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace commtune {
+namespace {
+
+/// A copy or reduction is cut into pieces of this size with a poll between them, so that one large
+/// step does not stall the transfers in flight.
+constexpr std::uint64_t piece_bytes = 256 * 1024;
+
+bool local(StepKind kind) { return kind == StepKind::copy || kind == StepKind::reduce; }
+
+}  // namespace
+
+Wave::Wave(const Binding& binding, Lane lane) : binding_(binding), lane_(lane) {
+  waiting_for_.resize(binding.schedule.steps.size());
+  ready_.reserve(binding.schedule.steps.size());
+}
+
+void Wave::start(const Program& program, std::array<std::byte*, 3> bases) {
+  program_ = &program;
+  bases_ = bases;
+  const Schedule& schedule = binding_.schedule;
+  std::copy(schedule.in_degrees.begin(), schedule.in_degrees.end(), waiting_for_.begin());
+  ready_.assign(binding_.roots.begin(), binding_.roots.end());
+  ready_head_ = next_send_ = next_recv_ = 0;
+  remaining_ = schedule.steps.size();
+  local_done_ = 0;
+  sends_in_flight_ = recvs_in_flight_ = 0;
+}
+
+bool Wave::advance() {
+  while (true) {
+    const bool received = issue_recvs();
+    const bool sent = issue_sends();
+    const bool worked = run_local();
+    if (remaining_ == 0) return true;
+    if (!received && !sent && !worked) return false;
+    if (worked) return false;  // give the transport a turn after each local piece
+  }
+}
+
+bool Wave::issue_recvs() {
+  bool any = false;
+  while (next_recv_ < binding_.recvs.size() && recvs_in_flight_ < binding_.window) {
+    const StepId step = binding_.recvs[next_recv_];
+    if (waiting_for_[step] != 0) break;
+    ++next_recv_;
+    any = true;
+    const BoundStep& bound = (*program_)[step];
+    if (bound.empty) {
+      retire(step);
+      continue;
+    }
+    ++recvs_in_flight_;
+    binding_.transport.post_recv(
+        bound.peer, lane_,
+        {at(bound.dst_buffer, bound.dst), bound.elements * binding_.element_bytes}, {this, step});
+  }
+  return any;
+}
+
+bool Wave::issue_sends() {
+  bool any = false;
+  while (next_send_ < binding_.sends.size() && sends_in_flight_ < binding_.window) {
+    const StepId step = binding_.sends[next_send_];
+    if (waiting_for_[step] != 0) break;
+    ++next_send_;
+    any = true;
+    const BoundStep& bound = (*program_)[step];
+    if (bound.empty) {
+      retire(step);
+      continue;
+    }
+    ++sends_in_flight_;
+    binding_.transport.post_send(
+        bound.peer, lane_, {at(bound.a_buffer, bound.a), bound.elements * binding_.element_bytes},
+        {this, step});
+  }
+  return any;
+}
+
+bool Wave::run_local() {
+  if (ready_head_ == ready_.size()) return false;
+  const StepId step = ready_[ready_head_];
+  const BoundStep& bound = (*program_)[step];
+  const std::uint64_t width = binding_.element_bytes;
+  const std::uint64_t piece = std::min(bound.elements - local_done_, piece_bytes / width);
+  const std::uint64_t skip = local_done_ * width;
+  if (piece != 0) {
+    const std::byte* a = at(bound.a_buffer, bound.a) + skip;
+    std::byte* into = at(bound.dst_buffer, bound.dst) + skip;
+    if (bound.kind == StepKind::copy) {
+      std::memmove(into, a, piece * width);
+    } else {
+      binding_.kernel(a, at(bound.b_buffer, bound.b) + skip, into, piece);
+    }
+  }
+  local_done_ += piece;
+  if (local_done_ == bound.elements) {
+    local_done_ = 0;
+    ++ready_head_;
+    retire(step);
+  }
+  return true;
+}
+
+void Wave::complete(std::uint32_t step) noexcept {
+  if ((*program_)[step].kind == StepKind::send) {
+    --sends_in_flight_;
+  } else {
+    --recvs_in_flight_;
+  }
+  retire(step);
+}
+
+void Wave::retire(StepId step) noexcept {
+  --remaining_;
+  for (const StepId next : binding_.schedule.successors_of(step)) {
+    if (--waiting_for_[next] == 0 && local((*program_)[next].kind)) ready_.push_back(next);
+  }
+}
+
+}  // namespace commtune

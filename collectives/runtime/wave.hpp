@@ -1,0 +1,60 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "collectives/runtime/program.hpp"
+#include "devices/host/reduce.hpp"
+#include "transports/transport.hpp"
+
+namespace commtune {
+
+/// What all waves of one operation share.
+struct Binding {
+  Binding(Transport& bound_transport, const Schedule& bound_schedule)
+      : transport(bound_transport), schedule(bound_schedule) {}
+  Transport& transport;
+  const Schedule& schedule;
+  std::vector<StepId> sends, recvs, roots;  ///< program order; roots are local steps without inputs
+  ReduceKernel kernel = nullptr;
+  std::size_t element_bytes = 0;
+  std::uint32_t window = 0;
+};
+
+/// One pass of a schedule over one window of the buffers. Sends are issued in program order, and so
+/// are receives, each at most `window` at a time: any-ready issue with a bounded window deadlocks
+/// (ring from 7 ranks on). Local steps run as soon as their inputs are there.
+class Wave final : public Sink {
+ public:
+  Wave(const Binding&, Lane);
+  /// Arms the wave; `bases` are the addresses of this window's input, output and scratch.
+  void start(const Program&, std::array<std::byte*, 3> bases);
+  /// Issues and runs what is ready without waiting. True once every step is finished.
+  bool advance();
+  bool active() const noexcept { return program_ != nullptr; }
+  /// Disarms a finished wave.
+  void release() noexcept { program_ = nullptr; }
+
+  void complete(std::uint32_t step) noexcept override;
+
+ private:
+  bool issue_recvs();
+  bool issue_sends();
+  bool run_local();
+  void retire(StepId step) noexcept;
+  std::byte* at(BufferId buffer, std::uint64_t offset) const noexcept {
+    return bases_[static_cast<std::size_t>(buffer)] + offset;
+  }
+
+  const Binding& binding_;
+  const Lane lane_;
+  const Program* program_ = nullptr;
+  std::array<std::byte*, 3> bases_{};
+  std::vector<std::uint16_t> waiting_for_;
+  std::vector<StepId> ready_;  ///< local steps, a queue: [ready_head_, ready_.size())
+  std::size_t ready_head_ = 0, next_send_ = 0, next_recv_ = 0, remaining_ = 0;
+  std::uint64_t local_done_ = 0;  ///< elements of the local step at the head that are finished
+  std::uint32_t sends_in_flight_ = 0, recvs_in_flight_ = 0;
+};
+
+}  // namespace commtune

@@ -1,0 +1,74 @@
+// start() and progress() allocate nothing: the global allocator is replaced by one that counts.
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "tests/collectives/fixture.hpp"
+
+namespace {
+std::atomic<std::uint64_t> allocations{0};
+
+void* counted(std::size_t bytes) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  void* data = std::malloc(bytes == 0 ? 1 : bytes);
+  if (data == nullptr) throw std::bad_alloc();
+  return data;
+}
+}  // namespace
+
+void* operator new(std::size_t bytes) { return counted(bytes); }
+void* operator new[](std::size_t bytes) { return counted(bytes); }
+void operator delete(void* data) noexcept { std::free(data); }
+void operator delete[](void* data) noexcept { std::free(data); }
+void operator delete(void* data, std::size_t) noexcept { std::free(data); }
+void operator delete[](void* data, std::size_t) noexcept { std::free(data); }
+
+namespace commtune::test {
+namespace {
+
+/// Allocations of three runs, after two that may grow the transport's queues. Ranks are processes,
+/// so that each counts only its own.
+std::uint64_t allocations_of(Job& job, const Algorithm& algorithm, const Call& call,
+                             const Limits& limits) {
+  CallBuffers buffers(job.transport, call);
+  const auto operation = prepare(job.transport, algorithm, {}, buffers.call, limits);
+  for (int i = 0; i < 2; ++i) operation->run();
+  job.bootstrap.barrier();
+  const std::uint64_t before = allocations.load();
+  for (int i = 0; i < 3; ++i) {
+    operation->start();
+    while (!operation->progress()) sched_yield();
+  }
+  const std::uint64_t after = allocations.load();
+  job.bootstrap.barrier();
+  return after - before;
+}
+
+TEST(Allocation, start_and_progress_allocate_nothing) {
+  for (const int ranks : {1, 2, 3, 5}) {
+    expect_job("shm", ranks, [](Job& job) {
+      for (const Algorithm* algorithm : algorithms()) {
+        for (const std::uint64_t count : {std::uint64_t{3}, std::uint64_t{100'000}}) {
+          if (algorithm->collective == Collective::barrier && count != 3) continue;
+          const Call call{.collective = algorithm->collective,
+                          .count = algorithm->collective == Collective::barrier ? 0 : count};
+          const auto count_of = allocations_of(job, *algorithm, call, {.wave_bytes = 64 * 1024});
+          if (count_of != 0) {
+            fail(Errc::wrong_result, "{}: {} allocations",
+                 text_of(call, algorithm->name, job.size()), count_of);
+          }
+        }
+      }
+    });
+  }
+}
+
+TEST(Allocation, is_counted_when_it_happens) {
+  const std::uint64_t before = allocations.load();
+  const std::vector<int> some(1000, 1);
+  EXPECT_EQ(allocations.load() - before, 1U);
+  EXPECT_EQ(some.size(), 1000U);
+}
+
+}  // namespace
+}  // namespace commtune::test

@@ -1,0 +1,79 @@
+#pragma once
+#include <functional>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+#include "collectives/runtime/operation.hpp"
+#include "collectives/runtime/reference.hpp"
+#include "core/error.hpp"
+#include "transports/job.hpp"
+
+namespace commtune::test {
+
+/// Memory of one call, laid out for its placement.
+struct CallBuffers {
+  CallBuffers(Transport& transport, Call asked) : call(asked) {
+    const Rank size = transport.size();
+    const Rank rank = transport.rank();
+    const auto in_bytes = input_bytes(call, size, rank);
+    const auto out_bytes = output_bytes(call, size);
+    const auto part = call.count * size_of(call.type) * static_cast<std::size_t>(rank);
+    if (!call.in_place) {
+      first = Buffer(transport, in_bytes);
+      second = Buffer(transport, out_bytes);
+      input = first.bytes();
+      output = second.bytes();
+    } else if (call.collective == Collective::reduce_scatter) {
+      first = Buffer(transport, in_bytes);
+      input = first.bytes();
+      output = input.subspan(part, out_bytes);
+    } else {
+      first = Buffer(transport, out_bytes);
+      output = first.bytes();
+      input = call.collective == Collective::allgather ? output.subspan(part, in_bytes)
+                                                       : output.first(in_bytes);
+    }
+    call.input = input;
+    call.output = output;
+  }
+  Call call;
+  Buffer first, second;
+  std::span<std::byte> input, output;
+};
+
+inline std::string text_of(const Call& call, std::string_view algorithm, Rank size) {
+  return fmt::format("{}/{} P={} count {} {} {} root {}{}", name(call.collective), algorithm, size,
+                     call.count, name(call.type), name(call.op), call.root,
+                     call.in_place ? " in place" : "");
+}
+
+/// Fills, runs and checks one operation; throws Error(wrong_result) with the first wrong element.
+inline void run_and_check(Job& job, CallBuffers& buffers, Operation& operation,
+                          const std::string& what, std::uint64_t seed) {
+  fill_input(buffers.call, job.rank(), job.size(), seed, buffers.input, buffers.output);
+  job.bootstrap.barrier();
+  operation.run();
+  const CheckResult check = check_output(buffers.call, job.rank(), job.size(), seed);
+  if (check.wrong != 0) {
+    fail(Errc::wrong_result, "{}: rank {} element {} is {}, expected {} ({} of {} wrong)", what,
+         job.rank(), check.first_index, check.got, check.expected, check.wrong, check.checked);
+  }
+  job.bootstrap.barrier();
+}
+
+/// Runs `body` on `ranks` ranks of `transport` and expects it to succeed.
+inline void expect_job(const std::string& transport, int ranks,
+                       const std::function<void(Job&)>& body) {
+  LaunchOptions options;
+  options.transport = transport;
+  options.ranks = ranks;
+  options.timeout_s = 60;
+  const Outcome outcome = run_job(options, [&](Job& job) {
+    body(job);
+    return 0;
+  });
+  EXPECT_EQ(outcome.status, 0) << transport << " with " << ranks << " ranks: " << outcome.reason;
+}
+
+}  // namespace commtune::test
