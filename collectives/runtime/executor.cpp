@@ -56,6 +56,7 @@ class ScheduledOperation final : public Operation {
       full_ = Program(schedule_, call, transport.size(), width_);
     }
     wave_count_ = width_ == 0 ? 1 : (call.count + width_ - 1) / width_;
+    started_ = finished_ = wave_count_;
     const std::uint64_t rest = width_ == 0 ? 0 : call.count - (wave_count_ - 1) * width_;
     tail_ = rest == width_ ? full_ : Program(schedule_, call, transport.size(), rest);
     tail_width_ = rest;
@@ -71,9 +72,7 @@ class ScheduledOperation final : public Operation {
   void start() override {
     require(finished_ == wave_count_, "an operation was started again before it completed");
     started_ = finished_ = 0;
-    for (std::size_t slot = 0; slot < waves_.size(); ++slot) {
-      launch(slot);
-    }
+    launch_free();
     for (Wave& wave : waves_) wave.advance();
   }
 
@@ -85,8 +84,8 @@ class ScheduledOperation final : public Operation {
       if (!wave.active() || !wave.advance()) continue;
       finish(slot);
       moved_ = true;
-      if (started_ < wave_count_) launch(slot);
     }
+    if (moved_) launch_free();
     return finished_ == wave_count_;
   }
 
@@ -103,8 +102,16 @@ class ScheduledOperation final : public Operation {
   }
 
  private:
-  void launch(std::size_t slot) {
-    const std::uint64_t window = started_++;
+  /// Window w runs in slot w mod waves, on that slot's lane: a choice by whichever slot is free
+  /// would differ between ranks and mismatch their messages.
+  void launch_free() {
+    while (started_ < wave_count_ && !waves_[started_ % waves_.size()].active()) {
+      launch(started_ % waves_.size(), started_);
+      ++started_;
+    }
+  }
+
+  void launch(std::size_t slot, std::uint64_t window) {
     window_of_[slot] = window;
     const std::uint64_t shift = window * width_ * binding_.element_bytes;
     // Input is only read through this pointer: the verifier rejects programs that write into it.
@@ -133,7 +140,7 @@ class ScheduledOperation final : public Operation {
   Buffer scratch_;
   std::deque<Wave> waves_;  // waves are referred to by address while transfers are in flight
   std::vector<std::uint64_t> window_of_;
-  std::uint64_t wave_count_ = 1, started_ = 1, finished_ = 1;
+  std::uint64_t wave_count_ = 1, started_ = 0, finished_ = 0;
   bool moved_ = false;
 };
 

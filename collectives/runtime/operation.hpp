@@ -25,8 +25,8 @@ struct Call {
   ReduceOp op = ReduceOp::sum;
   Rank root = 0;
   bool in_place = false;
-  std::span<const std::byte> input;
-  std::span<std::byte> output;
+  std::span<const std::byte> input = {};
+  std::span<std::byte> output = {};
 };
 std::uint64_t input_bytes(const Call&, Rank size, Rank rank);
 std::uint64_t output_bytes(const Call&, Rank size);

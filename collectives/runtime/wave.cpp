@@ -6,8 +6,8 @@
 namespace commtune {
 namespace {
 
-/// A copy or reduction is cut into pieces of this size with a poll between them, so that one large
-/// step does not stall the transfers in flight.
+/// Local work between two polls of the transport: a large copy or reduction is cut into pieces of
+/// this size, so that it does not stall the transfers in flight.
 constexpr std::uint64_t piece_bytes = 256 * 1024;
 
 bool local(StepKind kind) { return kind == StepKind::copy || kind == StepKind::reduce; }
@@ -32,13 +32,13 @@ void Wave::start(const Program& program, std::array<std::byte*, 3> bases) {
 }
 
 bool Wave::advance() {
+  std::uint64_t budget = piece_bytes;
   while (true) {
     const bool received = issue_recvs();
     const bool sent = issue_sends();
-    const bool worked = run_local();
+    const bool worked = run_local(budget);
     if (remaining_ == 0) return true;
-    if (!received && !sent && !worked) return false;
-    if (worked) return false;  // give the transport a turn after each local piece
+    if ((!received && !sent && !worked) || budget == 0) return false;
   }
 }
 
@@ -82,29 +82,36 @@ bool Wave::issue_sends() {
   return any;
 }
 
-bool Wave::run_local() {
-  if (ready_head_ == ready_.size()) return false;
-  const StepId step = ready_[ready_head_];
-  const BoundStep& bound = (*program_)[step];
+bool Wave::run_local(std::uint64_t& budget) {
   const std::uint64_t width = binding_.element_bytes;
-  const std::uint64_t piece = std::min(bound.elements - local_done_, piece_bytes / width);
-  const std::uint64_t skip = local_done_ * width;
-  if (piece != 0) {
-    const std::byte* a = at(bound.a_buffer, bound.a) + skip;
-    std::byte* into = at(bound.dst_buffer, bound.dst) + skip;
-    if (bound.kind == StepKind::copy) {
-      std::memmove(into, a, piece * width);
-    } else {
-      binding_.kernel(a, at(bound.b_buffer, bound.b) + skip, into, piece);
-    }
-  }
-  local_done_ += piece;
-  if (local_done_ == bound.elements) {
+  bool any = false;
+  while (ready_head_ < ready_.size() && budget != 0) {
+    any = true;
+    const StepId step = ready_[ready_head_];
+    const BoundStep& bound = (*program_)[step];
+    const std::uint64_t piece =
+        std::min(bound.elements - local_done_, std::max(budget / width, std::uint64_t{1}));
+    run_piece(bound, local_done_, piece);
+    local_done_ += piece;
+    budget -= std::min(budget, piece * width);
+    if (local_done_ != bound.elements) break;
     local_done_ = 0;
     ++ready_head_;
     retire(step);
   }
-  return true;
+  return any;
+}
+
+void Wave::run_piece(const BoundStep& bound, std::uint64_t first, std::uint64_t count) const {
+  if (count == 0) return;
+  const std::uint64_t skip = first * binding_.element_bytes;
+  const std::byte* a = at(bound.a_buffer, bound.a) + skip;
+  std::byte* into = at(bound.dst_buffer, bound.dst) + skip;
+  if (bound.kind == StepKind::copy) {
+    std::memmove(into, a, count * binding_.element_bytes);
+  } else {
+    binding_.kernel(a, at(bound.b_buffer, bound.b) + skip, into, count);
+  }
 }
 
 void Wave::complete(std::uint32_t step) noexcept {

@@ -40,7 +40,9 @@ class Wave final : public Sink {
  private:
   bool issue_recvs();
   bool issue_sends();
-  bool run_local();
+  /// Runs ready local steps until `budget` bytes are done.
+  bool run_local(std::uint64_t& budget);
+  void run_piece(const BoundStep&, std::uint64_t first, std::uint64_t count) const;
   void retire(StepId step) noexcept;
   std::byte* at(BufferId buffer, std::uint64_t offset) const noexcept {
     return bases_[static_cast<std::size_t>(buffer)] + offset;

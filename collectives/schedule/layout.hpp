@@ -9,7 +9,8 @@ namespace commtune {
 /// a rank contributes (the whole vector for allreduce and broadcast; one rank's part for allgather
 /// and reduce_scatter). The window [begin, begin + width) selects elements of each part, so one
 /// small schedule run over successive windows ("waves") pipelines a large buffer. Blocks cut a
-/// window as evenly as possible, the first ones one element longer.
+/// window as evenly as possible, the first ones one element longer. `blocks` counts as in
+/// block_space: per vector for allreduce and broadcast, per rank for allgather and reduce_scatter.
 class Layout {
  public:
   Layout(Collective, Rank size, std::uint32_t blocks, std::uint64_t count, std::uint64_t begin,

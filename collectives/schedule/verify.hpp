@@ -10,7 +10,8 @@ namespace commtune {
 
 struct Violation {
   enum class Kind : std::uint8_t {
-    malformed,      ///< a step names a block, slot, peer or edge that does not exist
+    malformed,      ///< a step names a block, slot, peer or edge that does not exist, or writes
+                    ///< into the caller's input
     unmatched,      ///< a send without its recv, or the reverse
     size_mismatch,  ///< the two ends of a message name different blocks
     deadlock,
@@ -19,7 +20,7 @@ struct Violation {
     wrong_value
   };
   Kind kind;
-  Rank rank;
+  Rank rank;           ///< whose program is at fault, or shows the fault
   StepId step;         ///< steps.size() when it concerns the final state
   std::string detail;  ///< a sentence a reader can act on
 };
@@ -29,8 +30,13 @@ std::string_view name(Violation::Kind) noexcept;
 /// direction, one send and one recv in flight per rank, sends that complete only when matched) and
 /// checks every output block of every rank against the definition of the collective, and for a
 /// barrier that every rank's end depends on every rank's start. `schedules[r]` is rank r's program.
+/// An allreduce must leave identical bits on all ranks: their reduction trees may differ only in
+/// the order of the two operands of a reduce.
 std::optional<Violation> verify(Collective, Rank root, bool in_place,
                                 const std::vector<Schedule>& schedules);
+
+/// The programs of all ranks; `shape.rank` is ignored.
+std::vector<Schedule> generate_all(const Algorithm&, Shape shape, const Params&);
 
 /// Generates and verifies; `shape.rank` is ignored.
 std::optional<Violation> verify(const Algorithm&, Shape shape, const Params&);
