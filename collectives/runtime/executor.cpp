@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <deque>
 
 #include "collectives/runtime/operation.hpp"
@@ -27,7 +28,7 @@ Binding make_binding(Transport& transport, const Schedule& schedule, const Call&
     }
   }
   binding.kernel = reduce_kernel(call.type, call.op);
-  binding.element_bytes = size_of(call.type);
+  binding.element_shift = static_cast<unsigned>(std::countr_zero(size_of(call.type)));
   binding.window = limits.window;
   return binding;
 }
@@ -79,13 +80,15 @@ class ScheduledOperation final : public Operation {
   bool progress() override {
     if (finished_ == wave_count_) return true;
     moved_ = transport_.poll() != 0;
-    for (std::size_t slot = 0; slot < waves_.size(); ++slot) {
-      Wave& wave = waves_[slot];
-      if (!wave.active() || !wave.advance()) continue;
-      finish(slot);
-      moved_ = true;
+    std::size_t slot = 0;
+    for (Wave& wave : waves_) {
+      if (wave.active() && wave.advance()) {
+        finish(wave, slot);
+        moved_ = true;
+      }
+      ++slot;
     }
-    if (moved_) launch_free();
+    if (started_ < wave_count_) launch_free();
     return finished_ == wave_count_;
   }
 
@@ -113,7 +116,7 @@ class ScheduledOperation final : public Operation {
 
   void launch(std::size_t slot, std::uint64_t window) {
     window_of_[slot] = window;
-    const std::uint64_t shift = window * width_ * binding_.element_bytes;
+    const std::uint64_t shift = (window * width_) << binding_.element_shift;
     // Input is only read through this pointer: the verifier rejects programs that write into it.
     auto* input = const_cast<std::byte*>(call_.input.data());
     waves_[slot].start(window + 1 == wave_count_ ? tail_ : full_,
@@ -121,13 +124,13 @@ class ScheduledOperation final : public Operation {
                         scratch_.bytes().data() + slot * full_.scratch_bytes()});
   }
 
-  void finish(std::size_t slot) {
-    waves_[slot].release();
+  void finish(Wave& wave, std::size_t slot) {
+    wave.release();
     ++finished_;
     if (call_.op != ReduceOp::avg || !reduces(call_.collective)) return;
     const std::uint64_t window = window_of_[slot];
     const std::uint64_t elements = window + 1 == wave_count_ ? tail_width_ : width_;
-    scale(call_.output.data() + window * width_ * binding_.element_bytes, elements, call_.type,
+    scale(call_.output.data() + ((window * width_) << binding_.element_shift), elements, call_.type,
           transport_.size());
   }
 

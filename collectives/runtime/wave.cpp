@@ -33,22 +33,18 @@ void Wave::start(const Program& program, std::array<std::byte*, 3> bases) {
 
 bool Wave::advance() {
   std::uint64_t budget = piece_bytes;
-  while (true) {
-    const bool received = issue_recvs();
-    const bool sent = issue_sends();
-    const bool worked = run_local(budget);
-    if (remaining_ == 0) return true;
-    if ((!received && !sent && !worked) || budget == 0) return false;
-  }
+  do {
+    issue_recvs();
+    issue_sends();
+  } while (run_local(budget) && budget != 0);
+  return remaining_ == 0;
 }
 
-bool Wave::issue_recvs() {
-  bool any = false;
+void Wave::issue_recvs() {
   while (next_recv_ < binding_.recvs.size() && recvs_in_flight_ < binding_.window) {
     const StepId step = binding_.recvs[next_recv_];
     if (waiting_for_[step] != 0) break;
     ++next_recv_;
-    any = true;
     const BoundStep& bound = (*program_)[step];
     if (bound.empty) {
       retire(step);
@@ -57,18 +53,15 @@ bool Wave::issue_recvs() {
     ++recvs_in_flight_;
     binding_.transport.post_recv(
         bound.peer, lane_,
-        {at(bound.dst_buffer, bound.dst), bound.elements * binding_.element_bytes}, {this, step});
+        {at(bound.dst_buffer, bound.dst), bound.elements << binding_.element_shift}, {this, step});
   }
-  return any;
 }
 
-bool Wave::issue_sends() {
-  bool any = false;
+void Wave::issue_sends() {
   while (next_send_ < binding_.sends.size() && sends_in_flight_ < binding_.window) {
     const StepId step = binding_.sends[next_send_];
     if (waiting_for_[step] != 0) break;
     ++next_send_;
-    any = true;
     const BoundStep& bound = (*program_)[step];
     if (bound.empty) {
       retire(step);
@@ -76,24 +69,23 @@ bool Wave::issue_sends() {
     }
     ++sends_in_flight_;
     binding_.transport.post_send(
-        bound.peer, lane_, {at(bound.a_buffer, bound.a), bound.elements * binding_.element_bytes},
+        bound.peer, lane_, {at(bound.a_buffer, bound.a), bound.elements << binding_.element_shift},
         {this, step});
   }
-  return any;
 }
 
 bool Wave::run_local(std::uint64_t& budget) {
-  const std::uint64_t width = binding_.element_bytes;
+  const unsigned shift = binding_.element_shift;
   bool any = false;
   while (ready_head_ < ready_.size() && budget != 0) {
     any = true;
     const StepId step = ready_[ready_head_];
     const BoundStep& bound = (*program_)[step];
     const std::uint64_t piece =
-        std::min(bound.elements - local_done_, std::max(budget / width, std::uint64_t{1}));
+        std::min(bound.elements - local_done_, std::max(budget >> shift, std::uint64_t{1}));
     run_piece(bound, local_done_, piece);
     local_done_ += piece;
-    budget -= std::min(budget, piece * width);
+    budget -= std::min(budget, piece << shift);
     if (local_done_ != bound.elements) break;
     local_done_ = 0;
     ++ready_head_;
@@ -104,11 +96,11 @@ bool Wave::run_local(std::uint64_t& budget) {
 
 void Wave::run_piece(const BoundStep& bound, std::uint64_t first, std::uint64_t count) const {
   if (count == 0) return;
-  const std::uint64_t skip = first * binding_.element_bytes;
+  const std::uint64_t skip = first << binding_.element_shift;
   const std::byte* a = at(bound.a_buffer, bound.a) + skip;
   std::byte* into = at(bound.dst_buffer, bound.dst) + skip;
   if (bound.kind == StepKind::copy) {
-    std::memmove(into, a, count * binding_.element_bytes);
+    std::memmove(into, a, count << binding_.element_shift);
   } else {
     binding_.kernel(a, at(bound.b_buffer, bound.b) + skip, into, count);
   }

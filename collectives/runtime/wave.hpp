@@ -17,7 +17,7 @@ struct Binding {
   const Schedule& schedule;
   std::vector<StepId> sends, recvs, roots;  ///< program order; roots are local steps without inputs
   ReduceKernel kernel = nullptr;
-  std::size_t element_bytes = 0;
+  unsigned element_shift = 0;  ///< log2 of the bytes of an element
   std::uint32_t window = 0;
 };
 
@@ -38,8 +38,8 @@ class Wave final : public Sink {
   void complete(std::uint32_t step) noexcept override;
 
  private:
-  bool issue_recvs();
-  bool issue_sends();
+  void issue_recvs();
+  void issue_sends();
   /// Runs ready local steps until `budget` bytes are done.
   bool run_local(std::uint64_t& budget);
   void run_piece(const BoundStep&, std::uint64_t first, std::uint64_t count) const;
