@@ -19,8 +19,10 @@ struct ProcessResult {
   std::string out, err;
 };
 
-/// Runs a child in its own process group and waits for it; the group dies with this process. Throws
-/// Error(unavailable) when the program does not exist.
+/// Runs a child in its own process group and waits for it. What it left running in the group is
+/// killed when it ends; the whole group dies with this process, even by SIGKILL. stdin is
+/// /dev/null. Throws Error(unavailable), naming the program, when it does not exist or cannot be
+/// run.
 ProcessResult run_process(const ProcessOptions&);
 
 /// Absolute path of `program` in PATH, or empty.

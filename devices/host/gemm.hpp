@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -10,7 +11,7 @@ namespace commtune {
 class Gemm {
  public:
   /// Square products of edge `edge`; buffers are touched. One piece is one product of
-  /// 2*edge^3 floating-point operations.
+  /// 2*edge^3 floating-point operations. Throws Error(usage) unless 1 <= edge <= 32768.
   explicit Gemm(int edge = 128);
   /// Runs one piece.
   void run_piece();
@@ -23,6 +24,8 @@ class Gemm {
  private:
   int edge_;
   std::vector<float> a_, b_, c_;
+  double checksum_ = 0;
+  std::size_t pieces_ = 0;
 };
 
 /// "OpenBLAS 0.3.21 ..." as the loaded library reports itself.

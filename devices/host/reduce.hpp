@@ -16,6 +16,7 @@ using ReduceKernel = void (*)(const std::byte* a, const std::byte* b, std::byte*
 ReduceKernel reduce_kernel(DataType, ReduceOp) noexcept;
 
 /// data[i] = data[i] / divisor, the last step of ReduceOp::avg. Integers truncate towards zero.
+/// `divisor` >= 1.
 void scale(std::byte* data, std::size_t count, DataType, int divisor) noexcept;
 
 }  // namespace commtune
