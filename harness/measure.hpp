@@ -34,12 +34,13 @@ struct Series {
   std::vector<double> samples_us;
   double first_call_us = 0;
   double entry_skew_us = 0;        ///< median over iterations of last-in minus first-in
-  std::vector<std::string> flags;  ///< "few_samples", "not_stationary", "entry_skew", "time_limit"
+  std::vector<std::string> flags;  ///< see sample_flags(), "entry_skew", "time_limit"
 };
 
 /// One call of a collective per iteration. A sample is last rank in to last rank out. Stops as
 /// SamplingOptions says; every rank takes the same decision from the same gathered data.
-/// `before(i)` runs untimed before iteration i (buffer rotation, refilling); may be empty.
+/// `before(i)` runs untimed before call i (buffer rotation, refilling), warm-up included, with the
+/// same i on every rank; may be empty. Warm-up counts the first call, which always happens.
 Series measure_collective(Job&, const ClockMap&, const SamplingOptions&,
                           const std::function<void(std::uint64_t)>& before,
                           const std::function<void()>& operation);
@@ -64,6 +65,7 @@ class MachineProbe {
  private:
   Job& job_;
   std::uint64_t steal_ = 0, total_ = 0;
+  std::vector<std::byte> copy_from_, copy_to_;  ///< rank 0 only
 };
 
 }  // namespace commtune

@@ -1,0 +1,214 @@
+#include "harness/provenance.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <fmt/format.h>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "core/topology.hpp"
+#include "transports/module.hpp"
+
+namespace commtune {
+namespace {
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+std::string file_text(const char* path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string utc_now() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text.data();
+}
+
+std::string kernel() {
+  utsname name{};
+  if (uname(&name) != 0) return "unknown";
+  return fmt::format("{} {} {} {}", name.sysname, name.release, name.version, name.machine);
+}
+
+Json governor() {
+  std::string text = file_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+  text.erase(std::find(text.begin(), text.end(), '\n'), text.end());
+  return text_or_null(text);
+}
+
+Json build() {
+  return {{"version", COMMTUNE_VERSION},
+          {"commit", COMMTUNE_COMMIT},
+          {"type", COMMTUNE_BUILD_TYPE},
+          {"flags", COMMTUNE_BUILD_FLAGS},
+          {"compiler", COMMTUNE_COMPILER}};
+}
+
+Json topology_to_json(const Topology& topology) {
+  return {{"summary", topology.summary},       {"packages", topology.packages},
+          {"numa_nodes", topology.numa_nodes}, {"cores", topology.cores},
+          {"processors", topology.processors}, {"allowed_processors", topology.allowed_processors},
+          {"l1d_bytes", topology.l1d_bytes},   {"l2_bytes", topology.l2_bytes},
+          {"l3_bytes", topology.l3_bytes},     {"memory_bytes", topology.memory_bytes}};
+}
+
+Json library_to_json(const LoadedLibrary& library) {
+  return {{"name", library.name},
+          {"version", library.version},
+          {"path", library.path},
+          {"built_version", library.built_version}};
+}
+
+LoadedLibrary library_from_json(const Json& json) {
+  return {json.at("name"), json.at("version"), json.at("path"), json.at("built_version")};
+}
+
+/// Allocator settings decide whether a library's temporary buffers fault in pages on every call.
+std::string malloc_note() {
+  std::string note;
+  for (const char* variable : {"MALLOC_MMAP_MAX_", "MALLOC_TRIM_THRESHOLD_", "GLIBC_TUNABLES"}) {
+    const char* value = std::getenv(variable);
+    if (value == nullptr) continue;
+    note += fmt::format("{}{}={}", note.empty() ? "" : " ", variable, value);
+  }
+  return note.empty() ? "defaults of the C library" : note;
+}
+
+Json own_placement(Job& job, const Topology& topology) {
+  const Placement placement = current_placement();
+  Json numa;
+  if (placement.numa >= 0) numa = placement.numa;
+  return {{"rank", job.rank()},
+          {"host", topology.host},
+          {"pid", getpid()},
+          {"cpuset", placement.cpuset},
+          {"numa", std::move(numa)},
+          {"gpu", nullptr},
+          {"library", library_to_json(job.library)}};
+}
+
+/// The numbers before and after the first dot, or all of the text when it does not start so.
+std::string major_minor(const std::string& version) {
+  const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  const auto begin = std::find_if(version.begin(), version.end(), is_digit);
+  auto end = std::find_if_not(begin, version.end(), is_digit);
+  if (begin == version.end() || end == version.end() || *end != '.') return version;
+  end = std::find_if_not(end + 1, version.end(), is_digit);
+  return {begin, end};
+}
+
+Json module_path(const Job& job) {
+  return text_or_null(find_module("transport_" + std::string(job.transport.name())).string());
+}
+
+Json transport_to_json(const Job& job) {
+  const Capabilities capabilities = job.transport.capabilities();
+  return {{"name", job.transport.name()},
+          {"module", module_path(job)},
+          {"mapped_memory", capabilities.mapped_memory},
+          {"simulated_time", capabilities.simulated_time},
+          {"eager_bytes", capabilities.eager_bytes}};
+}
+
+}  // namespace
+
+Json select_environment(std::span<const char* const> variables) {
+  constexpr std::array<std::string_view, 10> prefixes = {"OMPI_",  "MPICH_", "MPIR_", "UCX_",
+                                                         "NCCL_",  "CUDA_",  "OMP_",  "OPENBLAS_",
+                                                         "SLURM_", "MALLOC_"};
+  std::vector<std::string_view> selected;
+  for (const std::string_view variable : variables) {
+    const bool matters =
+        std::any_of(prefixes.begin(), prefixes.end(),
+                    [&](std::string_view prefix) { return variable.starts_with(prefix); });
+    if (matters && variable.find('=') != std::string_view::npos) selected.push_back(variable);
+  }
+  std::sort(selected.begin(), selected.end());
+  Json environment = Json::object();
+  for (const std::string_view variable : selected) {
+    const std::size_t equals = variable.find('=');
+    environment[std::string(variable.substr(0, equals))] = variable.substr(equals + 1);
+  }
+  return environment;
+}
+
+std::vector<std::string> library_warnings(const std::vector<LoadedLibrary>& ranks) {
+  std::vector<std::string> warnings;
+  if (ranks.empty()) return warnings;
+  const LoadedLibrary& first = ranks.front();
+  if (!first.version.empty() && !first.built_version.empty() &&
+      major_minor(first.version) != major_minor(first.built_version)) {
+    warnings.push_back(fmt::format("built against {} {}, but {} is loaded from {}", first.name,
+                                   first.built_version, first.version, first.path));
+  }
+  for (std::size_t rank = 1; rank < ranks.size(); ++rank) {
+    const LoadedLibrary& other = ranks[rank];
+    if (other.name == first.name && other.version == first.version && other.path == first.path) {
+      continue;
+    }
+    warnings.push_back(fmt::format("rank {} loaded {} {} from {}, rank 0 loaded {} {} from {}",
+                                   rank, other.name, other.version, other.path, first.name,
+                                   first.version, first.path));
+  }
+  return warnings;
+}
+
+std::string processor_model(std::string_view cpuinfo) {
+  const std::size_t key = cpuinfo.find("model name");
+  if (key == std::string_view::npos) return {};
+  const std::size_t colon = cpuinfo.find(": ", key);
+  const std::size_t end = cpuinfo.find('\n', key);
+  if (colon == std::string_view::npos || colon > end) return {};
+  return std::string(
+      cpuinfo.substr(colon + 2, end == std::string_view::npos ? end : end - colon - 2));
+}
+
+Json describe_run(Job& job, const RunOptions& options, double clock_error_us) {
+  const Topology topology = discover_topology();
+  Json ranks = Json::array(), hosts = Json::array();
+  std::vector<LoadedLibrary> libraries;
+  for (const std::string& text :
+       allgather_string(job.bootstrap, own_placement(job, topology).dump())) {
+    Json rank = parse_json(text, "placement of a rank");
+    libraries.push_back(library_from_json(rank["library"]));
+    rank.erase("library");
+    if (std::find(hosts.begin(), hosts.end(), rank["host"]) == hosts.end()) {
+      hosts.push_back(rank["host"]);
+    }
+    ranks.push_back(std::move(rank));
+  }
+  std::size_t variables = 0;
+  while (environ[variables] != nullptr) ++variables;
+  Json run = Json::object();
+  run["argv"] = options.argv;
+  run["started"] = utc_now();
+  run["hosts"] = std::move(hosts);
+  run["label"] = text_or_null(options.label);
+  run["build"] = build();
+  run["kernel"] = kernel();
+  run["cpu"] = text_or_null(processor_model(file_text("/proc/cpuinfo")));
+  run["governor"] = governor();
+  run["topology"] = topology_to_json(topology);
+  run["ranks"] = std::move(ranks);
+  run["transport"] = transport_to_json(job);
+  run["library"] = libraries.front().name.empty() ? Json() : library_to_json(libraries.front());
+  run["environment"] = select_environment({environ, variables});
+  run["malloc"] = malloc_note();
+  run["seed"] = options.seed;
+  run["clock_error_us"] = finite(clock_error_us);
+  run["warnings"] = library_warnings(libraries);
+  return run;
+}
+
+}  // namespace commtune

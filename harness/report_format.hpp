@@ -1,0 +1,23 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+
+#include "harness/report.hpp"
+
+namespace commtune {
+
+std::unique_ptr<Report> make_table_report(std::ostream&);
+std::unique_ptr<Report> make_osu_report(std::ostream&);
+std::unique_ptr<Report> make_csv_report(std::ostream&);
+std::unique_ptr<Report> make_json_report(std::ostream&);
+
+/// True when the row's headline is a bandwidth, not a time.
+bool measures_bandwidth(const Row&);
+/// "ok", "3 wrong" or "-" when nothing was checked.
+std::string check_text(const Row&);
+/// "# skipped allreduce/ring 64K: needs 2 ranks".
+std::string comment_line(const Row&);
+
+}  // namespace commtune

@@ -1,0 +1,56 @@
+#include "harness/sampling.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace commtune {
+
+Iteration combine(std::span<const Stamp> stamps, std::span<const std::int64_t> offset_ns) {
+  std::int64_t first_in = std::numeric_limits<std::int64_t>::max();
+  std::int64_t last_in = std::numeric_limits<std::int64_t>::min();
+  std::int64_t last_out = last_in;
+  for (std::size_t rank = 0; rank < stamps.size(); ++rank) {
+    const std::int64_t entry = stamps[rank].in_ns - offset_ns[rank];
+    first_in = std::min(first_in, entry);
+    last_in = std::max(last_in, entry);
+    last_out = std::max(last_out, stamps[rank].out_ns - offset_ns[rank]);
+  }
+  return {static_cast<double>(std::max<std::int64_t>(last_out - last_in, 0)) * 1e-3,
+          static_cast<double>(last_in - first_in) * 1e-3};
+}
+
+SamplingPlan::SamplingPlan(const SamplingOptions& options, std::size_t largest_batch)
+    : options_(options), largest_batch_(std::max<std::size_t>(largest_batch, 1)) {}
+
+bool SamplingPlan::precise(const std::vector<double>& samples_us, double iteration_s) const {
+  const std::size_t n = samples_us.size();
+  if (n < enough_samples) return false;
+  if (n < p99_samples && static_cast<double>(p99_samples - n) * iteration_s < 0.05) return false;
+  const TimeSummary summary = summarise(samples_us, options_.confidence);
+  return (summary.ci_high - summary.ci_low) / 2 <= options_.precision * summary.median;
+}
+
+std::size_t SamplingPlan::next(const std::vector<double>& samples_us, double elapsed_s,
+                               double iteration_s) {
+  const bool fixed = options_.iterations.has_value();
+  const std::size_t wanted = fixed ? static_cast<std::size_t>(*options_.iterations) : sample_limit;
+  if (samples_us.size() >= wanted) return 0;
+  double allowance_s = 0.2;
+  if (!fixed) {
+    if (precise(samples_us, iteration_s)) return 0;
+    const double left_s = options_.time_limit_s - elapsed_s;
+    if (left_s <= 0 && !samples_us.empty()) {
+      hit_time_limit_ = true;
+      return 0;
+    }
+    allowance_s = std::clamp(left_s, 0.0, allowance_s);
+  }
+  std::size_t batch = std::min({growth_, largest_batch_, wanted - samples_us.size()});
+  growth_ = std::min(growth_ * 2, largest_batch_);
+  if (iteration_s > 0 && static_cast<double>(batch) * iteration_s > allowance_s) {
+    batch = static_cast<std::size_t>(allowance_s / iteration_s);
+  }
+  return std::max<std::size_t>(batch, 1);
+}
+
+}  // namespace commtune

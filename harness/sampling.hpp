@@ -1,0 +1,55 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/measure.hpp"
+
+namespace commtune {
+
+/// Entry and exit of one call on one rank, on that rank's clock.
+struct Stamp {
+  std::int64_t in_ns = 0, out_ns = 0;
+};
+
+/// One iteration seen across all ranks.
+struct Iteration {
+  double time_us = 0;  ///< last in to last out, never negative
+  double skew_us = 0;  ///< first in to last in
+};
+/// `stamps[r]` is rank r's; its clock runs `offset_ns[r]` ahead of rank 0's.
+Iteration combine(std::span<const Stamp> stamps, std::span<const std::int64_t> offset_ns);
+
+/// Chooses batch lengths and when to stop. Depends only on what it is told, so ranks that are told
+/// the same things decide the same.
+class SamplingPlan {
+ public:
+  static constexpr std::size_t sample_limit = 100'000;  ///< of adaptive runs
+  static constexpr std::size_t enough_samples = 20;     ///< fewer never stop for precision
+  static constexpr std::size_t p99_samples = 100;  ///< fewer stop only if more would cost 50 ms
+
+  SamplingPlan(const SamplingOptions&, std::size_t largest_batch);
+  /// Iterations of the next batch, 0 to stop. `elapsed_s` counts from the start of the series and
+  /// `iteration_s` is the cost of one iteration with its untimed parts.
+  std::size_t next(const std::vector<double>& samples_us, double elapsed_s, double iteration_s);
+  bool hit_time_limit() const noexcept { return hit_time_limit_; }
+
+ private:
+  bool precise(const std::vector<double>& samples_us, double iteration_s) const;
+
+  SamplingOptions options_;
+  std::size_t largest_batch_, growth_ = 10;
+  bool hit_time_limit_ = false;
+};
+
+/// Flags that follow from the samples alone: "few_samples" (under 20), "p99_is_max" (under 100: the
+/// nearest rank of p99 is the largest sample) and "not_stationary" (the medians of the two halves
+/// differ by more than 10 % and their intervals are disjoint).
+std::vector<std::string> sample_flags(const std::vector<double>& samples_us, double confidence);
+
+/// Median of an unordered, not empty range; the mean of the two middle values when even.
+double median_of(std::vector<double> values);
+
+}  // namespace commtune
