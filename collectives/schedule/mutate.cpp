@@ -44,7 +44,7 @@ void drop_step(Schedule& schedule, StepId step) {
     if (from != step && to != step) kept.emplace_back(renumber(from), renumber(to));
   }
   schedule.steps.erase(schedule.steps.begin() + step);
-  set_edges(schedule, std::move(kept));
+  set_edges(schedule, kept);
 }
 
 void repeat_step(Schedule& schedule, StepId step) {
@@ -56,7 +56,7 @@ void repeat_step(Schedule& schedule, StepId step) {
     if (to == step) edges.emplace_back(from, step + 1);
   }
   schedule.steps.insert(schedule.steps.begin() + step, schedule.steps[step]);
-  set_edges(schedule, std::move(edges));
+  set_edges(schedule, edges);
 }
 
 std::string mutate(std::vector<Schedule>& schedules, std::uint64_t seed) {
@@ -88,6 +88,7 @@ MutationReport mutation_test(const Algorithm& algorithm, Rank size, std::size_t 
   MutationReport report;
   const auto cases = verify_cases(algorithm, size);
   std::vector<std::vector<Schedule>> originals;
+  originals.reserve(cases.size());
   for (const VerifyCase& task : cases) {
     originals.push_back(generate_all(algorithm, task.shape, task.params));
   }

@@ -85,7 +85,7 @@ std::string drop_edge(const Victim& victim, std::uint32_t edge, Dice&) {
   const StepId from = source_of(program, edge), to = program.successors[edge];
   auto edges = edges_of(program);
   edges.erase(std::find(edges.begin(), edges.end(), std::pair{from, to}));
-  set_edges(program, std::move(edges));
+  set_edges(program, edges);
   return fmt::format("dropped edge {}->{}: {}", from, to, describe(program.steps[to]));
 }
 
@@ -102,7 +102,7 @@ std::string reverse_edge(const Victim& victim, std::uint32_t edge, Dice&) {
   const StepId from = source_of(program, edge), to = program.successors[edge];
   auto edges = edges_of(program);
   *std::find(edges.begin(), edges.end(), std::pair{from, to}) = {to, from};
-  set_edges(program, std::move(edges));
+  set_edges(program, edges);
   return fmt::format("reversed edge {}->{}", from, to);
 }
 

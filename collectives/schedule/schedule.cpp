@@ -196,11 +196,11 @@ void ScheduleBuilder::fence() {
 
 Schedule ScheduleBuilder::finish() && {
   schedule_.slots = static_cast<std::uint32_t>(scratch_.size());
-  set_edges(schedule_, std::move(edges_));
+  set_edges(schedule_, edges_);
   return std::move(schedule_);
 }
 
-void set_edges(Schedule& schedule, std::vector<std::pair<StepId, StepId>> edges) {
+void set_edges(Schedule& schedule, const std::vector<std::pair<StepId, StepId>>& edges) {
   const std::size_t steps = schedule.steps.size();
   std::vector<std::uint32_t> begin(steps + 1, 0);
   for (const auto& [from, to] : edges) {

@@ -137,7 +137,7 @@ class ScheduleBuilder {
 };
 
 /// Builds the edges of `schedule` anew from `edges` (from, to); duplicates collapse.
-void set_edges(Schedule& schedule, std::vector<std::pair<StepId, StepId>> edges);
+void set_edges(Schedule& schedule, const std::vector<std::pair<StepId, StepId>>& edges);
 
 /// Pure: equal arguments give equal schedules; no I/O, no globals, no clock.
 using Generator = Schedule (*)(const Shape&, const Params&);

@@ -71,7 +71,7 @@ class StructureCheck {
       return malformed(id,
                        fmt::format("rank {} is not another rank of {}", step.peer, input_.ranks()));
     }
-    if (const auto found = check_accesses(id)) return found;
+    if (auto found = check_accesses(id)) return found;
     if (step.kind == StepKind::copy && same_place(step)) {
       return malformed(id, "copies a run onto itself");
     }
