@@ -36,10 +36,12 @@ struct LaunchOptions {
 };
 
 /// How a job ended. `status` is an exit status; `reason` is empty when status is 0 and otherwise
-/// names the rank and the operation.
+/// names the rank and the operation. In a launcher's job it is also empty on ranks whose reason is
+/// reported elsewhere, so whoever gets a reason may print it.
 struct Outcome {
   int status = 0;
   std::string reason;
+  int rank = 0;  ///< this process in a launcher's job; 0 in the process that supervises
 };
 
 /// Runs `body` once per rank and waits for all of them. The body's return value is the rank's exit

@@ -29,9 +29,11 @@ struct alignas(128) MonitorSlot {
   std::atomic<std::uint64_t> iteration{0};  ///< within the phase
   std::atomic<std::uint64_t> bytes{0};      ///< of the current row
   std::atomic<Phase> phase{Phase::unseen};
+  std::atomic<Phase> failed_in{Phase::unseen};  ///< phase before failed or terminated
   std::atomic<std::int32_t> pid{0};
-  char operation[48] = {};  ///< "allreduce/ring", NUL-terminated
-  char message[512] = {};   ///< why the rank failed, if it said so
+  std::atomic<std::int32_t> status{-1};  ///< exit status once the rank has ended its work
+  char operation[48] = {};               ///< "allreduce/ring", NUL-terminated
+  char message[512] = {};                ///< why the rank failed, if it said so
 
   void enter(Phase) noexcept;
   void describe(std::string_view operation, std::uint64_t row_bytes) noexcept;

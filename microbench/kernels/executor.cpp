@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collectives/runtime/operation.hpp"
+#include "devices/host/reduce.hpp"
 
 namespace commtune {
 namespace {
@@ -60,6 +61,7 @@ void loop_time(benchmark::State& state) {
   NullTransport null(ranks);
   Transport& transport = null;
   std::vector<float> data(static_cast<std::size_t>(ranks)), arrived(1);
+  const ReduceKernel kernel = reduce_kernel(DataType::float32, ReduceOp::sum);
   Counter counter;
   const auto exchange = [&](std::size_t block) {
     transport.post_recv(ranks - 1, 0, std::as_writable_bytes(std::span(arrived)), {&counter, 0});
@@ -70,7 +72,8 @@ void loop_time(benchmark::State& state) {
   for ([[maybe_unused]] auto iteration : state) {
     for (std::size_t step = 1; step < data.size(); ++step) {
       exchange(step);
-      data[step] += arrived[0];
+      auto* block = reinterpret_cast<std::byte*>(&data[step]);
+      kernel(block, reinterpret_cast<const std::byte*>(arrived.data()), block, 1);
     }
     for (std::size_t step = 1; step < data.size(); ++step) exchange(step);
     benchmark::DoNotOptimize(data.data());

@@ -1,0 +1,186 @@
+#include "microbench/context.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/sizes.hpp"
+#include "core/topology.hpp"
+
+namespace commtune {
+namespace {
+
+bool wants_library(const std::vector<std::string>& algorithms) {
+  return std::any_of(algorithms.begin(), algorithms.end(),
+                     [](const std::string& name) { return name == "native" || name == "all"; });
+}
+
+Json sample_line(const Row& row, const std::vector<double>& samples_us) {
+  Json line = Json::object();
+  line["test"] = row.test;
+  line["transport"] = row.transport;
+  line["library"] = row.library;
+  line["ranks"] = row.ranks;
+  line["nodes"] = row.nodes;
+  line["ppn"] = row.ppn;
+  line["algorithm"] = {{"asked", row.algorithm_asked}, {"used", row.algorithm_used}};
+  line["params"] = row.params;
+  line["bytes_per_rank"] = row.bytes_per_rank;
+  line["dtype"] = row.dtype;
+  line["op"] = row.op;
+  line["root"] = row.root ? Json(*row.root) : Json(nullptr);
+  line["in_place"] = row.in_place;
+  line["buffers"] = row.buffers;
+  line["samples_us"] = samples_us;
+  return line;
+}
+
+}  // namespace
+
+BenchContext::BenchContext(Job& job, const BenchPlan& plan, std::ostream& out)
+    : job_(job), plan_(plan), out_(out), clocks_(synchronise_clocks(job)), probe_(job) {
+  const Topology topology = discover_topology();
+  nodes_ = map_nodes(allgather_string(job.bootstrap, topology.host));
+  cache_bytes_ = topology.l3_bytes != 0 ? topology.l3_bytes : std::size_t{32} << 20;
+  private_cache_bytes_ = topology.l2_bytes != 0 ? topology.l2_bytes : std::size_t{2} << 20;
+  const std::uint8_t crowded = job.transport.crowded() ? 1 : 0;
+  for (const std::uint8_t any : allgather_value(job.bootstrap, crowded)) {
+    oversubscribed_ = oversubscribed_ || any != 0;
+  }
+  if (wants_library(plan.options.algorithms)) open_collective_library();
+  open_files();
+}
+
+void BenchContext::open_collective_library() {
+  try {
+    library_ = open_library(job_);
+  } catch (const Error& error) {
+    const auto& asked = options().algorithms;
+    if (std::find(asked.begin(), asked.end(), "native") != asked.end()) throw;
+    library_missing_ = error.what();
+  }
+}
+
+void BenchContext::open_files() {
+  const Json run = describe_run(job_, options(), clocks_.error_us);
+  if (job_.rank() != 0) return;
+  file_ = std::make_unique<ResultFile>(options().output, run);
+  report_ = make_report(options().format, out_);
+  report_->begin(run);
+  if (options().samples.empty()) return;
+  samples_.open(options().samples, std::ios::trunc);
+  if (!samples_) fail(Errc::system, "--samples {}: cannot be written", options().samples.string());
+}
+
+Selection BenchContext::select(Collective collective, std::uint64_t bytes) const {
+  if (plan_.select) return plan_.select(collective, job_.size(), bytes, options().dtype);
+  return select_built_in(collective, job_.size(), bytes);
+}
+
+std::vector<std::uint64_t> BenchContext::sizes() const {
+  if (benchmark().default_sizes.empty()) return {0};
+  if (!options().sizes.empty()) return options().sizes;
+  return parse_sizes(benchmark().default_sizes, benchmark().name);
+}
+
+void BenchContext::run(const Benchmark& benchmark) {
+  benchmark_ = &benchmark;
+  if (job_.size() < minimum_ranks(benchmark)) {
+    skip(new_row(), fmt::format("needs {} ranks", minimum_ranks(benchmark)));
+    return;
+  }
+  benchmark.run(*this);
+}
+
+Row BenchContext::new_row() const {
+  Row row;
+  row.test = benchmark().name;
+  if (benchmark().collective) row.collective = name(*benchmark().collective);
+  row.transport = job_.transport.name();
+  row.library = job_.library.name;
+  row.device = options().device;
+  row.ranks = job_.size();
+  row.nodes = nodes_.nodes;
+  row.ppn = nodes_.largest;
+  row.buffers = options().cold ? "cold" : "hot";
+  if (oversubscribed_) row.flags.emplace_back("oversubscribed");
+  return row;
+}
+
+void BenchContext::announce(std::string_view operation, const Row& row) {
+  job_.monitor.describe(operation, row.bytes_per_rank);
+  job_.monitor.enter(Phase::setup);
+}
+
+void BenchContext::probe(Row& row, int which) {
+  job_.monitor.enter(Phase::idle);
+  probe_.sample(row, which);
+}
+
+void BenchContext::record_series(Row& row, const Series& series) const {
+  row.time = summarise(series.samples_us, options().sampling.confidence);
+  row.first_call_us = series.first_call_us;
+  row.entry_skew_us = series.entry_skew_us;
+  row.flags.insert(row.flags.end(), series.flags.begin(), series.flags.end());
+  if (row.time->median <= 0 || row.bytes_total == 0) return;
+  row.algbw_gbs = static_cast<double>(row.bytes_total) / (row.time->median * 1e3);
+  if (!benchmark().collective) return;
+  const auto factor = bus_factor(*benchmark().collective, row.ranks);
+  if (factor) row.busbw_gbs = *row.algbw_gbs * *factor;
+}
+
+void BenchContext::record_check(Row& row, std::uint64_t iterations, std::uint64_t wrong,
+                                const std::string& first) {
+  row.check_iterations = iterations;
+  std::string where;
+  const auto counts = allgather_value(job_.bootstrap, wrong);
+  const auto texts = allgather_string(job_.bootstrap, first);
+  for (std::size_t rank = 0; rank < counts.size(); ++rank) {
+    row.check_wrong += counts[rank];
+    if (counts[rank] != 0 && where.empty()) where = fmt::format("rank {}, {}", rank, texts[rank]);
+  }
+  if (row.check_wrong == 0) return;
+  row.status = "failed";
+  row.reason = fmt::format("wrong data: {} elements; first: {}", row.check_wrong, where);
+}
+
+void BenchContext::emit(const Row& row, const std::vector<double>& samples_us) {
+  job_.monitor.enter(Phase::idle);
+  if (row.status == "failed") ++failed_rows_;
+  if (job_.rank() != 0) return;
+  file_->add(row);
+  report_->add(row);
+  if (row.status == "failed") {
+    fmt::print(stderr, "commtune: {}/{}, {} ranks, {} bytes, {}: {}\n", row.test,
+               row.algorithm_asked, row.ranks, row.bytes_per_rank, row.dtype, row.reason);
+  }
+  if (!samples_.is_open() || samples_us.empty()) return;
+  samples_ << sample_line(row, samples_us).dump() << '\n' << std::flush;
+  if (!samples_) fail(Errc::system, "--samples {}: cannot be written", options().samples.string());
+}
+
+void BenchContext::skip(Row row, std::string reason) {
+  row.status = "skipped";
+  row.reason = std::move(reason);
+  emit(row, {});
+}
+
+int BenchContext::finish() {
+  const bool failed = failed_rows_ != 0;
+  const std::string reason = failed ? fmt::format("{} rows failed", failed_rows_) : "";
+  if (job_.rank() == 0) {
+    file_->finish(failed ? "failed" : "ok", reason);
+    report_->end(failed ? "failed" : "ok", reason);
+  }
+  job_.bootstrap.barrier();  // no rank ends the job before rank 0 has written
+  return failed ? exit_measured_failure : exit_ok;
+}
+
+void BenchContext::finish_failed(std::string_view reason) {
+  if (job_.rank() != 0) return;
+  file_->finish("failed", reason);
+  report_->end("failed", reason);
+}
+
+}  // namespace commtune

@@ -1,0 +1,81 @@
+#pragma once
+#include <fstream>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "collectives/libraries/library.hpp"
+#include "harness/measure.hpp"
+#include "harness/record.hpp"
+#include "harness/report.hpp"
+#include "microbench/nodes.hpp"
+#include "microbench/session.hpp"
+
+namespace commtune {
+
+/// Wrong elements of one row, summed over all ranks, and where the first one is.
+struct CheckSummary {
+  std::uint64_t iterations = 0, checked = 0, wrong = 0;
+  std::string first;  ///< "rank 1, element 8: got 3, expected 4"; empty when nothing is wrong
+};
+
+/// What one rank knows while benchmarks run. Rows are the same on all ranks; rank 0 writes them.
+class BenchContext {
+ public:
+  BenchContext(Job&, const BenchPlan&, std::ostream& out);
+
+  Job& job() noexcept { return job_; }
+  const RunOptions& options() const noexcept { return plan_.options; }
+  const Benchmark& benchmark() const noexcept { return *benchmark_; }
+  const ClockMap& clocks() const noexcept { return clocks_; }
+  const NodeMap& nodes() const noexcept { return nodes_; }
+  std::size_t cache_bytes() const noexcept { return cache_bytes_; }
+  std::size_t private_cache_bytes() const noexcept { return private_cache_bytes_; }
+  /// Null when the transport has no collective library; library_missing() says why.
+  Library* library() noexcept { return library_.get(); }
+  const std::string& library_missing() const noexcept { return library_missing_; }
+  Selection select(Collective, std::uint64_t bytes) const;
+  /// The sizes asked for, or the running benchmark's default.
+  std::vector<std::uint64_t> sizes() const;
+
+  void run(const Benchmark&);
+
+  /// A row with everything that does not depend on the algorithm and the size.
+  Row new_row() const;
+  /// Tells the watchdog what runs now; `operation` is "allreduce/ring".
+  void announce(std::string_view operation, const Row&);
+  /// Collective: probes the machine before (0) and after (1) the timed part.
+  void probe(Row&, int which);
+  /// Fills the times and bandwidths of `row` from its samples.
+  void record_series(Row&, const Series&) const;
+  /// Collective: merges every rank's check into the row; rank 0 reports the first wrong element.
+  void record_check(Row&, std::uint64_t iterations, std::uint64_t wrong, const std::string& first);
+  void emit(const Row&, const std::vector<double>& samples_us);
+  void skip(Row, std::string reason);
+
+  int finish();
+  void finish_failed(std::string_view reason);
+
+ private:
+  void open_files();
+  void open_collective_library();
+
+  Job& job_;
+  const BenchPlan& plan_;
+  std::ostream& out_;
+  ClockMap clocks_;
+  NodeMap nodes_;
+  MachineProbe probe_;
+  std::size_t cache_bytes_ = 0, private_cache_bytes_ = 0;
+  bool oversubscribed_ = false;
+  std::unique_ptr<Library> library_;
+  std::string library_missing_;
+  const Benchmark* benchmark_ = nullptr;
+  std::unique_ptr<ResultFile> file_;
+  std::unique_ptr<Report> report_;
+  std::ofstream samples_;
+  std::uint64_t failed_rows_ = 0;
+};
+
+}  // namespace commtune

@@ -1,0 +1,102 @@
+#include "microbench/point_to_point.hpp"
+
+#include <new>
+#include <utility>
+
+#include "core/error.hpp"
+#include "microbench/memory.hpp"
+
+namespace commtune {
+namespace {
+
+Row describe_row(const BenchContext& context, std::uint64_t bytes, const PointToPoint& pattern) {
+  Row row = context.new_row();
+  row.bytes_asked = row.bytes_per_rank = row.count = bytes;
+  row.bytes_total = bytes * pattern.messages;
+  row.dtype = name(DataType::uint8);
+  row.algorithm_asked = row.algorithm_used = "point-to-point";
+  row.algorithm_evidence = "the test itself";
+  if (pattern.messages > 1) row.params["window"] = pattern.messages;
+  const auto& node_of = context.nodes().node_of;
+  if (node_of[0] != node_of[1]) row.bytes_off_node = row.bytes_total;
+  return row;
+}
+
+void check_pattern_rows(BenchContext& context, const PointToPoint& pattern, Rotation& memory,
+                        Row& row) {
+  Job& job = context.job();
+  const std::uint64_t iterations = context.options().check;
+  if (iterations == 0) return;
+  job.monitor.enter(Phase::check);
+  std::uint64_t wrong = 0;
+  std::string first;
+  for (std::uint64_t i = 0; i < iterations && job.rank() < 2; ++i) {
+    const PatternResult result = pattern.checked(job, memory, context.options().seed + i);
+    job.monitor.beat(i);
+    if (wrong == 0 && result.wrong != 0) {
+      first = fmt::format("iteration {}, byte {}: got {}, expected {}", i, result.first_index,
+                          result.got, result.expected);
+    }
+    wrong += result.wrong;
+  }
+  context.record_check(row, iterations, wrong, first);
+}
+
+/// Collective: why a rank could not allocate, the same text on every rank; empty when all could.
+std::string allocate(Job& job, std::uint64_t bytes, std::size_t area,
+                     std::unique_ptr<Rotation>& memory) {
+  std::string problem;
+  try {
+    memory = std::make_unique<Rotation>(job.transport, bytes, area);
+  } catch (const Error& error) {
+    if (error.code() == Errc::peer) throw;
+    problem = error.what();
+  } catch (const std::bad_alloc&) {
+    problem = "out of memory";
+  }
+  const auto problems = allgather_string(job.bootstrap, problem);
+  for (std::size_t rank = 0; rank < problems.size(); ++rank) {
+    if (!problems[rank].empty()) return fmt::format("rank {}: {}", rank, problems[rank]);
+  }
+  return {};
+}
+
+void run_size(BenchContext& context, std::uint64_t bytes, const PointToPoint& pattern) {
+  Job& job = context.job();
+  Row row = describe_row(context, bytes, pattern);
+  context.announce(row.test, row);
+  // Timed messages share one buffer as in the OSU tests; cold and checked ones need an area each.
+  const std::size_t cold_area = context.options().cold ? 2 * context.cache_bytes() : 0;
+  const std::size_t check_area = context.options().check != 0 ? pattern.check_area : 0;
+  const std::string shortage =
+      memory_shortage(job, rotation_bytes(bytes, cold_area) + rotation_bytes(bytes, check_area),
+                      context.nodes().largest);
+  if (!shortage.empty()) return context.skip(std::move(row), shortage);
+  std::unique_ptr<Rotation> timed, checked;
+  std::string problem = allocate(job, bytes, cold_area, timed);
+  if (problem.empty()) problem = allocate(job, bytes, check_area, checked);
+  if (!problem.empty()) {
+    row.status = "failed";
+    row.reason = problem;
+    return context.emit(row, {});
+  }
+  context.probe(row, 0);
+  Series series = measure_pattern(job, context.options().sampling, [&](std::uint64_t repeats) {
+    if (job.rank() < 2) pattern.transfer(job, *timed, repeats);
+  });
+  context.probe(row, 1);
+  for (double& sample : series.samples_us) sample /= pattern.divisor;
+  series.first_call_us /= pattern.divisor;
+  context.record_series(row, series);
+  check_pattern_rows(context, pattern, *checked, row);
+  context.emit(row, series.samples_us);
+}
+
+}  // namespace
+
+void run_point_to_point(BenchContext& context,
+                        const std::function<PointToPoint(std::uint64_t bytes)>& make) {
+  for (const std::uint64_t bytes : context.sizes()) run_size(context, bytes, make(bytes));
+}
+
+}  // namespace commtune

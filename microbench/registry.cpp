@@ -1,0 +1,37 @@
+#include <array>
+
+#include "core/error.hpp"
+#include "microbench/benchmark.hpp"
+
+#define COMMTUNE_BENCHMARKS(X) \
+  X(latency)                   \
+  X(bandwidth)                 \
+  X(allgather)                 \
+  X(allreduce)                 \
+  X(barrier)                   \
+  X(broadcast)                 \
+  X(reduce_scatter)
+
+namespace commtune {
+
+#define COMMTUNE_DECLARE(name) extern const Benchmark benchmark_##name;
+COMMTUNE_BENCHMARKS(COMMTUNE_DECLARE)
+#undef COMMTUNE_DECLARE
+
+std::span<const Benchmark* const> benchmarks() noexcept {
+#define COMMTUNE_ADDRESS(name) &benchmark_##name,
+  static constexpr std::array list{COMMTUNE_BENCHMARKS(COMMTUNE_ADDRESS)};
+#undef COMMTUNE_ADDRESS
+  return list;
+}
+
+const Benchmark& find_benchmark(std::string_view name, std::string_view what) {
+  std::string names;
+  for (const Benchmark* benchmark : benchmarks()) {
+    if (benchmark->name == name) return *benchmark;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", benchmark->name);
+  }
+  fail(Errc::usage, "{} '{}': unknown test; valid: {}", what, name, names);
+}
+
+}  // namespace commtune

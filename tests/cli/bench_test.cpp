@@ -1,0 +1,186 @@
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sstream>
+#include <thread>
+
+#include "collectives/schedule/algorithm.hpp"
+#include "core/error.hpp"
+#include "harness/record.hpp"
+#include "program.hpp"
+
+namespace commtune {
+namespace {
+
+std::vector<std::string> quick(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "bench");
+  arguments.insert(arguments.end(), {"--iterations", "3", "--warmup", "1"});
+  return arguments;
+}
+
+TEST(Bench, writes_a_strict_result_over_local_transports_at_any_number_of_ranks) {
+  const TemporaryFolder folder;
+  for (const char* transport : {"shm", "threads"}) {
+    for (const char* ranks : {"1", "2", "3", "5"}) {
+      const std::string file = folder.file(std::string(transport) + ranks);
+      const ProcessResult run =
+          commtune_program(quick({"all", "--transport", transport, "-n", ranks, "--sizes", "4,1000",
+                                  "-o", file, "--label", "test label"}));
+      ASSERT_EQ(run.status, 0) << run.err;
+      const ResultDocument result = read_result(file);
+      EXPECT_EQ(result.status, "ok");
+      EXPECT_EQ(result.rows.size(), ranks[0] == '1' ? 11U : 13U);
+      for (const Row& row : result.rows) {
+        const bool impossible = ranks[0] == '1' && row.collective.empty();
+        EXPECT_EQ(row.status, impossible ? "skipped" : "ok") << row.reason;
+        EXPECT_EQ(row.check_wrong, 0U);
+      }
+      const std::string text = result.run.dump();
+      EXPECT_NE(text.find("test label"), std::string::npos);
+    }
+  }
+}
+
+TEST(Bench, formats_stdout_as_asked_and_keeps_messages_off_it) {
+  const ProcessResult json =
+      commtune_program(quick({"latency", "--sizes", "8", "--format", "json"}));
+  ASSERT_EQ(json.status, 0) << json.err;
+  EXPECT_EQ(parse_json(json.out, "stdout").at("schema"), "commtune.result/1");
+
+  const ProcessResult csv =
+      commtune_program(quick({"latency", "--sizes", "8,64", "--format", "csv"}));
+  ASSERT_EQ(csv.status, 0) << csv.err;
+  EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 3);
+  std::istringstream lines(csv.out);
+  std::string header, first;
+  std::getline(lines, header);
+  std::getline(lines, first);
+  EXPECT_EQ(std::count(header.begin(), header.end(), ','),
+            std::count(first.begin(), first.end(), ','));
+
+  const ProcessResult osu = commtune_program(quick({"latency", "--sizes", "8", "--format", "osu"}));
+  ASSERT_EQ(osu.status, 0) << osu.err;
+  EXPECT_NE(osu.out.find("# Size       Avg Latency(us)"), std::string::npos) << osu.out;
+  EXPECT_NE(osu.out.find("\n8 "), std::string::npos) << osu.out;
+}
+
+TEST(Bench, an_algorithm_of_another_test_is_skipped_with_the_reason) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("r.json");
+  const ProcessResult run = commtune_program(
+      quick({"broadcast", "allreduce", "--algorithm", "binomial", "--sizes", "8", "-o", file}));
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto rows = read_result(file).rows;
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].status, "ok");
+  EXPECT_EQ(rows[1].status, "skipped");
+  EXPECT_EQ(rows[1].reason, "allreduce has no algorithm 'binomial'");
+}
+
+TEST(Bench, an_option_without_effect_is_one_line_and_no_failure) {
+  const ProcessResult run = commtune_program(quick({"latency", "--sizes", "8", "--dtype", "int8"}));
+  EXPECT_EQ(run.status, 0);
+  EXPECT_NE(run.err.find("--dtype has no effect on latency"), std::string::npos) << run.err;
+}
+
+/// The process id of a rank once the result file holds a row; 0 when it does not within 60 s.
+pid_t wait_for_rank(const std::string& file, std::size_t rank) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (std::chrono::steady_clock::now() < deadline) {
+    if (std::filesystem::exists(file)) {
+      const Json document = read_json(file);
+      if (!document.at("rows").empty()) {
+        return document.at("run").at("ranks").at(rank).at("pid").get<pid_t>();
+      }
+    }
+    std::this_thread::yield();
+  }
+  return 0;
+}
+
+TEST(LostRank, ends_the_job_with_4_and_a_valid_file_that_says_who_and_where) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("r.json");
+  ProcessResult run;
+  std::thread job([&] {
+    // The first size is over soon; the second would take minutes.
+    run = commtune_program(
+        {"bench", "allreduce", "-n", "3", "--sizes", "4,64M", "--iterations", "2000", "-o", file});
+  });
+  const pid_t pid = wait_for_rank(file, 1);
+  ASSERT_GT(pid, 0);
+  const auto killed = std::chrono::steady_clock::now();
+  EXPECT_EQ(kill(pid, SIGKILL), 0);
+  job.join();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - killed;
+  EXPECT_LT(took.count(), 10);
+  EXPECT_EQ(run.status, exit_rank_lost) << run.err;
+  EXPECT_NE(run.err.find("rank 1"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("signal 9"), std::string::npos) << run.err;
+  const ResultDocument result = read_result(file);
+  EXPECT_EQ(result.status, "failed");
+  EXPECT_NE(result.reason.find("rank 1"), std::string::npos) << result.reason;
+  EXPECT_NE(result.reason.find("allreduce/auto"), std::string::npos) << result.reason;
+}
+
+TEST(Mpi, native_and_own_algorithms_run_side_by_side_under_mpirun) {
+  if (const std::string reason = mpi_missing(); !reason.empty()) GTEST_SKIP() << reason;
+  const TemporaryFolder folder;
+  for (const int ranks : {1, 2, 3}) {
+    const std::string file = folder.file(std::to_string(ranks));
+    const ProcessResult run =
+        under_mpirun({{ranks, quick({"allreduce", "broadcast", "--algorithm", "native,ring",
+                                     "--sizes", "8,4K", "-o", file})}});
+    ASSERT_EQ(run.status, 0) << run.err;
+    const ResultDocument result = read_result(file);
+    ASSERT_EQ(result.rows.size(), 8U);
+    for (const Row& row : result.rows) {
+      EXPECT_EQ(row.transport, "mpi");
+      EXPECT_EQ(row.ranks, ranks);
+      EXPECT_NE(row.library, "");
+      const bool skipped = row.collective == "broadcast" && row.algorithm_asked == "ring";
+      EXPECT_EQ(row.status, skipped ? "skipped" : "ok") << row.reason;
+      EXPECT_EQ(row.check_wrong, 0U);
+    }
+  }
+}
+
+TEST(Mpi, ranks_started_with_different_sizes_stop_before_a_transfer) {
+  if (const std::string reason = mpi_missing(); !reason.empty()) GTEST_SKIP() << reason;
+  const TemporaryFolder folder;
+  const std::string file = folder.file("r.json");
+  const ProcessResult run = under_mpirun({{1, quick({"allreduce", "--sizes", "8", "-o", file})},
+                                          {1, quick({"allreduce", "--sizes", "16", "-o", file})}});
+  EXPECT_EQ(run.status, exit_usage) << run.err;
+  EXPECT_NE(run.err.find("rank 1 has --sizes [16], rank 0 has [8]"), std::string::npos) << run.err;
+  EXPECT_FALSE(std::filesystem::exists(file));
+}
+
+TEST(Mpi, a_usage_error_is_told_once) {
+  if (const std::string reason = mpi_missing(); !reason.empty()) GTEST_SKIP() << reason;
+  const ProcessResult run = under_mpirun({{3, quick({"allreduce", "--sizes", "2X"})}});
+  EXPECT_NE(run.status, 0);
+  const std::size_t first = run.err.find("commtune: --sizes");
+  ASSERT_NE(first, std::string::npos) << run.err;
+  EXPECT_EQ(run.err.find("commtune: --sizes", first + 1), std::string::npos) << run.err;
+}
+
+TEST(Mpi, a_usage_error_of_a_later_part_is_told_too) {
+  if (const std::string reason = mpi_missing(); !reason.empty()) GTEST_SKIP() << reason;
+  const ProcessResult run = under_mpirun(
+      {{1, quick({"allreduce", "--sizes", "8"})}, {2, quick({"allreduce", "--sizes", "2X"})}});
+  EXPECT_EQ(run.status, exit_usage);
+  EXPECT_NE(run.err.find("commtune: --sizes"), std::string::npos) << run.err;
+}
+
+TEST(Mpi, local_transports_are_refused_under_a_launcher_of_several_ranks) {
+  if (const std::string reason = mpi_missing(); !reason.empty()) GTEST_SKIP() << reason;
+  const ProcessResult run = under_mpirun({{2, quick({"allreduce", "--transport", "shm"})}});
+  EXPECT_EQ(run.status, exit_usage) << run.err;
+  EXPECT_NE(run.err.find("--transport shm"), std::string::npos) << run.err;
+}
+
+}  // namespace
+}  // namespace commtune

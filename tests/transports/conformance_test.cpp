@@ -1,0 +1,121 @@
+#include "conformance.hpp"
+
+#include <gtest/gtest.h>
+#include <tuple>
+
+#include "jobs.hpp"
+
+namespace commtune::test {
+namespace {
+
+std::vector<Check> all_checks() {
+  std::vector<Check> all;
+  for (const auto& group : {message_checks(), order_checks(), set_up_checks()}) {
+    all.insert(all.end(), group.begin(), group.end());
+  }
+  return all;
+}
+
+class LocalConformance : public ::testing::TestWithParam<std::tuple<const char*, int>> {};
+
+TEST_P(LocalConformance, keeps_every_promise) {
+  const auto [transport, ranks] = GetParam();
+  for (const Check& check : all_checks()) {
+    const Outcome outcome = run_local(transport, ranks, [&](Job& job) {
+      check.run(job);
+      return 0;
+    });
+    EXPECT_EQ(outcome.status, 0) << check.name << ": " << outcome.reason;
+  }
+}
+
+TEST_P(LocalConformance, keeps_every_promise_within_one_job) {
+  const auto [transport, ranks] = GetParam();
+  const Outcome outcome = run_local(transport, ranks, [](Job& job) {
+    for (int again = 0; again < 2; ++again) {
+      for (const Check& check : all_checks()) check.run(job);
+    }
+    return 0;
+  });
+  EXPECT_EQ(outcome.status, 0) << outcome.reason;
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, LocalConformance,
+                         ::testing::Combine(::testing::Values("shm", "threads"),
+                                            ::testing::Values(1, 2, 3, 5)),
+                         [](const auto& test) {
+                           return std::string(std::get<0>(test.param)) + "_" +
+                                  std::to_string(std::get<1>(test.param));
+                         });
+
+TEST(MpiConformance, keeps_every_promise) {
+  if (const std::string missing = mpi_missing(); !missing.empty()) GTEST_SKIP() << missing;
+  const Outcome outcome = run_mpi(3, [](Job& job) {
+    for (const Check& check : all_checks()) {
+      check.run(job);
+      job.monitor.beat(0);
+    }
+    return 0;
+  });
+  EXPECT_EQ(outcome.status, 0) << outcome.reason;
+}
+
+int send_too_much(Job& job, std::size_t sent, std::size_t expected) {
+  std::vector<std::byte> out(sent), in(expected);
+  Counter done;
+  if (job.rank() == 1) {
+    job.transport.post_send(0, 4, out, done.id());
+    done.wait(job.transport, 1);
+  } else if (job.rank() == 0) {
+    job.transport.post_recv(1, 4, in, done.id());
+    done.wait(job.transport, 1);
+  }
+  return 0;
+}
+
+TEST(SizeMismatch, names_both_ranks_and_sizes) {
+  for (const char* transport : {"shm", "threads"}) {
+    for (const auto& [sent, expected] : {std::pair{16, 8}, {8, 16}, {0, 1}, {100'000, 99'999}}) {
+      const auto s = static_cast<std::size_t>(sent), e = static_cast<std::size_t>(expected);
+      const Outcome outcome =
+          run_local(transport, 2, [&](Job& job) { return send_too_much(job, s, e); });
+      EXPECT_EQ(outcome.status, exit_rank_lost);
+      EXPECT_EQ(
+          outcome.reason,
+          fmt::format("rank 0: rank 1 sent {} bytes to rank 0, which expected {} bytes, on lane 4",
+                      sent, expected));
+    }
+  }
+}
+
+TEST(SizeMismatch, is_seen_by_mpi_when_the_message_is_too_long) {
+  if (const std::string missing = mpi_missing(); !missing.empty()) GTEST_SKIP() << missing;
+  const Outcome outcome = run_mpi(2, [](Job& job) { return send_too_much(job, 16, 8); });
+  EXPECT_EQ(outcome.status, exit_rank_lost);
+  EXPECT_NE(outcome.reason.find("rank 1 sent "), std::string::npos) << outcome.reason;
+  EXPECT_NE(outcome.reason.find("expected 8 bytes"), std::string::npos) << outcome.reason;
+}
+
+TEST(SizeMismatch, is_seen_by_mpi_when_the_message_is_too_short) {
+  if (const std::string missing = mpi_missing(); !missing.empty()) GTEST_SKIP() << missing;
+  const Outcome outcome = run_mpi(2, [](Job& job) { return send_too_much(job, 8, 16); });
+  EXPECT_EQ(outcome.status, exit_rank_lost);
+  EXPECT_NE(outcome.reason.find("rank 1 sent 8 bytes to rank 0, which expected 16 bytes"),
+            std::string::npos)
+      << outcome.reason;
+}
+
+TEST(Conformance, a_broken_promise_fails_the_job) {
+  const Outcome outcome = run_local("shm", 2, [](Job& job) {
+    std::vector<std::byte> data(10);
+    fill(data, job.rank(), 0, 0);
+    data[7] = ~data[7];
+    expect_pattern(data, job.rank(), 0, 0);
+    return 0;
+  });
+  EXPECT_EQ(outcome.status, exit_measured_failure);
+  EXPECT_NE(outcome.reason.find("byte 7 of 10"), std::string::npos) << outcome.reason;
+}
+
+}  // namespace
+}  // namespace commtune::test

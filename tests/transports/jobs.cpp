@@ -1,0 +1,34 @@
+#include "jobs.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/process.hpp"
+
+namespace commtune::test {
+
+std::string mpi_missing() {
+  for (const TransportInfo& info : transports()) {
+    if (info.name == "mpi" && !info.available) return info.reason;
+  }
+  return {};
+}
+
+Outcome run_mpi(int ranks, const std::function<int(Job&)>& body, double timeout_s) {
+  const ::testing::TestInfo& test = *::testing::UnitTest::GetInstance()->current_test_info();
+  LaunchOptions options;
+  options.transport = "mpi";
+  options.ranks = ranks;
+  options.timeout_s = timeout_s;
+  options.argv = {self_path(),
+                  std::string("--gtest_filter=") + test.test_suite_name() + "." + test.name(),
+                  "--gtest_brief=1"};
+  const bool is_rank = !launcher_environment().kind.empty();
+  const Outcome outcome = run_job(options, body);
+  if (!is_rank) return outcome;
+  if (!outcome.reason.empty()) std::fprintf(stderr, "%s\n", outcome.reason.c_str());
+  std::fflush(nullptr);
+  std::_Exit(outcome.status);
+}
+
+}  // namespace commtune::test

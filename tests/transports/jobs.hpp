@@ -1,0 +1,27 @@
+#pragma once
+#include <functional>
+#include <gtest/gtest.h>
+#include <string>
+
+#include "transports/job.hpp"
+
+namespace commtune::test {
+
+/// Runs `body` over shm or threads.
+inline Outcome run_local(const std::string& transport, int ranks,
+                         const std::function<int(Job&)>& body, double timeout_s = 60) {
+  LaunchOptions options;
+  options.transport = transport;
+  options.ranks = ranks;
+  options.timeout_s = timeout_s;
+  return run_job(options, body);
+}
+
+/// Why mpi cannot run here; empty when it can.
+std::string mpi_missing();
+
+/// Runs `body` over mpi: starts this test program again, for the current test alone, under mpirun.
+/// Does not return in the started ranks.
+Outcome run_mpi(int ranks, const std::function<int(Job&)>& body, double timeout_s = 60);
+
+}  // namespace commtune::test

@@ -1,0 +1,119 @@
+#include "transports/local/fabric.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/error.hpp"
+
+namespace commtune::local {
+
+struct Fabric::FailureRecord {
+  std::atomic<std::int32_t> claimed;    ///< 1 once somebody writes the record
+  std::atomic<std::int32_t> published;  ///< 1 once it can be read
+  std::int32_t rank, status;
+  bool said_by_rank;
+  char message[1024];
+};
+
+namespace {
+
+constexpr std::size_t page = 4096;
+constexpr std::size_t smallest_arena = std::size_t{64} << 20;
+
+#if defined(__SANITIZE_THREAD__)
+#define COMMTUNE_SHADOW_MEMORY 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define COMMTUNE_SHADOW_MEMORY 1
+#endif
+#endif
+
+std::size_t round_up(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+/// No rank can use more than the machine has; a thread sanitizer shadows every mapped byte.
+std::size_t largest_arena() {
+#ifdef COMMTUNE_SHADOW_MEMORY
+  return std::size_t{1} << 30;
+#else
+  const long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+  const auto memory =
+      static_cast<std::size_t>(std::max(pages, 1L)) * static_cast<std::size_t>(std::max(bytes, 1L));
+  return round_up(std::max(memory, smallest_arena), std::size_t{2} << 20);
+#endif
+}
+
+}  // namespace
+
+Fabric::Fabric(Kind kind, Rank ranks, bool crowded)
+    : kind_(kind), ranks_(ranks), crowded_(crowded) {
+  const auto n = static_cast<std::size_t>(ranks);
+  const std::size_t lanes = n * n * lane_count;
+  const std::size_t monitors_at = round_up(sizeof(FailureRecord), page);
+  const std::size_t bootstrap_at = round_up(monitors_at + n * sizeof(MonitorSlot), page);
+  const std::size_t channels_at = round_up(bootstrap_at + n * sizeof(BootstrapCell), page);
+  const std::size_t cells_at = round_up(channels_at + lanes * sizeof(Channel), page);
+  const std::size_t arenas_at =
+      round_up(cells_at + lanes * cells_per_lane * cell_bytes, std::size_t{2} << 20);
+  map(arenas_at);
+
+  failure_ = new (base_) FailureRecord{};
+  monitors_ = reinterpret_cast<MonitorSlot*>(base_ + monitors_at);
+  for (std::size_t i = 0; i < n; ++i) new (monitors_ + i) MonitorSlot{};
+  bootstrap_ = reinterpret_cast<BootstrapCell*>(base_ + bootstrap_at);
+  channels_ = reinterpret_cast<Channel*>(base_ + channels_at);
+  cells_ = base_ + cells_at;
+  arenas_ = base_ + arenas_at;
+  arenas_end_ = arenas_ + n * arena_bytes_;
+}
+
+Fabric::~Fabric() { munmap(base_, mapped_bytes_); }
+
+void Fabric::map(std::size_t fixed_bytes) {
+  for (arena_bytes_ = largest_arena(); arena_bytes_ >= smallest_arena; arena_bytes_ /= 2) {
+    arena_bytes_ = round_up(arena_bytes_, page);
+    mapped_bytes_ = fixed_bytes + arena_bytes_ * static_cast<std::size_t>(ranks_);
+    void* const address = mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE,
+                               MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (address != MAP_FAILED) {
+      base_ = static_cast<std::byte*>(address);
+      return;
+    }
+  }
+  commtune::fail(Errc::system,
+                 "cannot map {} bytes of shared memory for {} ranks: {}; use fewer ranks",
+                 mapped_bytes_, ranks_, std::strerror(errno));
+}
+
+void Fabric::fail(const Failure& failure) noexcept {
+  std::int32_t unclaimed = 0;
+  if (!failure_->claimed.compare_exchange_strong(unclaimed, 1, std::memory_order_acq_rel)) return;
+  failure_->rank = failure.rank;
+  failure_->status = failure.status;
+  failure_->said_by_rank = failure.said_by_rank;
+  const std::size_t length = std::min(failure.message.size(), sizeof(failure_->message) - 1);
+  std::memcpy(failure_->message, failure.message.data(), length);
+  failure_->message[length] = '\0';
+  failure_->published.store(1, std::memory_order_release);
+}
+
+bool Fabric::failed() const noexcept {
+  return failure_->published.load(std::memory_order_acquire) != 0;
+}
+
+Failure Fabric::failure() const {
+  return {failure_->rank, failure_->status, failure_->message, failure_->said_by_rank};
+}
+
+void Fabric::throw_if_failed() const {
+  if (!failed()) return;
+  const Failure first = failure();
+  commtune::fail(Errc::peer, "rank {} failed: {}", first.rank, first.message);
+}
+
+}  // namespace commtune::local

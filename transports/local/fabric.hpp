@@ -1,0 +1,122 @@
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "transports/monitor.hpp"
+#include "transports/transport.hpp"
+
+namespace commtune::local {
+
+inline constexpr std::size_t slots_per_lane = 16;
+inline constexpr std::size_t inline_bytes = 240;
+inline constexpr std::size_t cells_per_lane = 8;
+inline constexpr std::size_t cell_bytes = 32 * 1024;
+inline constexpr std::size_t bootstrap_bytes = 4096;  ///< of one rank's contribution per round
+
+/// How a message's bytes travel: in the slot itself, read by the receiver from the sender's own
+/// buffer, or through the lane's cells.
+enum class Route : std::uint8_t { inlined, mapped, staged };
+
+/// One message announcement. The first 48 bytes of data share a cache line with the sequence
+/// number, so that a small message costs one line.
+struct alignas(256) Slot {
+  std::atomic<std::uint64_t> sequence;  ///< 1 + number of the message in the slot
+  std::uint64_t header;                 ///< bytes << 2 | route
+  std::byte data[inline_bytes];         ///< payload, or the address of a mapped message
+};
+static_assert(sizeof(Slot) == 256);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+/// Shared state of one direction of a pair on one lane. All-zero is the initial state, so pages of
+/// lanes that are never used are never touched.
+struct Channel {
+  Slot slots[slots_per_lane];
+  alignas(128) std::atomic<std::uint64_t> consumed;  ///< messages; receiver writes
+  alignas(128) std::atomic<std::uint64_t> filled;    ///< cells; sender writes
+  alignas(128) std::atomic<std::uint64_t> drained;   ///< cells; receiver writes
+};
+
+/// What one rank shows the others in a bootstrap round; two alternate.
+struct alignas(128) BootstrapCell {
+  std::atomic<std::uint64_t> round;
+  std::uint64_t total_bytes[2];
+  std::byte data[2][bootstrap_bytes];
+};
+
+/// The first failure of a job.
+struct Failure {
+  Rank rank = -1;
+  int status = 0;
+  std::string message;
+  bool said_by_rank = false;  ///< the rank's own words; otherwise an observation about it
+};
+
+/// All memory that the ranks of one host share, mapped before they start so that addresses are the
+/// same in every rank.
+class Fabric {
+ public:
+  enum class Kind : std::uint8_t { processes, threads };
+
+  /// `ranks` >= 1. Throws Error(system) when the segment cannot be mapped.
+  Fabric(Kind kind, Rank ranks, bool crowded);
+  ~Fabric();
+  Fabric(const Fabric&) = delete;
+  Fabric& operator=(const Fabric&) = delete;
+
+  Kind kind() const noexcept { return kind_; }
+  Rank size() const noexcept { return ranks_; }
+  bool crowded() const noexcept { return crowded_; }
+
+  Channel& channel(Rank from, Rank to, Lane lane) const noexcept {
+    return channels_[index(from, to, lane)];
+  }
+  std::byte* cells(Rank from, Rank to, Lane lane) const noexcept {
+    return cells_ + index(from, to, lane) * cells_per_lane * cell_bytes;
+  }
+  BootstrapCell& bootstrap(Rank rank) const noexcept { return bootstrap_[rank]; }
+  std::span<MonitorSlot> monitors() const noexcept {
+    return {monitors_, static_cast<std::size_t>(ranks_)};
+  }
+  std::span<std::byte> arena(Rank rank) const noexcept {
+    return {arenas_ + static_cast<std::size_t>(rank) * arena_bytes_, arena_bytes_};
+  }
+  /// True when every rank can read `data` at its address.
+  bool shared(const std::byte* data) const noexcept {
+    return kind_ == Kind::threads || (data >= arenas_ && data < arenas_end_);
+  }
+
+  /// Records the failure unless one was recorded before.
+  void fail(const Failure&) noexcept;
+  bool failed() const noexcept;
+  /// Valid once failed().
+  Failure failure() const;
+  /// Throws Error(peer) naming the rank that failed first, if one has.
+  void throw_if_failed() const;
+
+ private:
+  struct FailureRecord;
+  std::size_t index(Rank from, Rank to, Lane lane) const noexcept {
+    return (static_cast<std::size_t>(from) * static_cast<std::size_t>(ranks_) +
+            static_cast<std::size_t>(to)) *
+               lane_count +
+           lane;
+  }
+  void map(std::size_t fixed_bytes);
+
+  Kind kind_;
+  Rank ranks_;
+  bool crowded_;
+  std::byte* base_ = nullptr;
+  std::size_t mapped_bytes_ = 0, arena_bytes_ = 0;
+  FailureRecord* failure_ = nullptr;
+  MonitorSlot* monitors_ = nullptr;
+  BootstrapCell* bootstrap_ = nullptr;
+  Channel* channels_ = nullptr;
+  std::byte *cells_ = nullptr, *arenas_ = nullptr, *arenas_end_ = nullptr;
+};
+
+}  // namespace commtune::local

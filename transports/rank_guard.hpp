@@ -1,0 +1,44 @@
+#pragma once
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "transports/monitor.hpp"
+
+namespace commtune {
+
+/// A thread inside a rank that ends the process when the rank makes no progress or misses a
+/// deadline. The launcher then takes the other ranks down.
+class RankGuard {
+ public:
+  /// `timeout_s` 0: only deadlines. A rank in Phase::idle waits for others and is left alone.
+  RankGuard(const MonitorSlot& slot, int rank, double timeout_s);
+  ~RankGuard();
+  RankGuard(const RankGuard&) = delete;
+  RankGuard& operator=(const RankGuard&) = delete;
+  /// Ends the process with `status` unless disarm() comes within `seconds`; prints `message`, if
+  /// any, first.
+  void arm(double seconds, int status, std::string message);
+  void disarm();
+
+ private:
+  struct Deadline {
+    std::int64_t at_ns;
+    int status;
+    std::string message;
+  };
+  void watch();
+
+  const MonitorSlot& slot_;
+  int rank_;
+  double timeout_s_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<Deadline> deadline_;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace commtune

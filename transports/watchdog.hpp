@@ -1,0 +1,35 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "transports/monitor.hpp"
+
+namespace commtune {
+
+/// Looks at the ranks' signs of life from outside.
+class Watchdog {
+ public:
+  Watchdog(std::span<const MonitorSlot> slots, double timeout_s);
+  /// Reads all slots. True when no rank that is still at work has beaten for the time limit.
+  bool expired();
+  /// One line per rank: rank, pid, phase, operation, bytes, iteration, age of the last beat.
+  std::string table() const;
+  /// "no progress for 60 s: rank 1 in warmup iteration 3 of ..., rank 0 in ...", the one that
+  /// stopped first first.
+  std::string reason() const;
+
+ private:
+  struct Seen {
+    std::uint64_t beats = 0;
+    Phase phase = Phase::unseen;
+    std::int64_t at_ns = 0;
+  };
+  std::span<const MonitorSlot> slots_;
+  double timeout_s_;
+  std::vector<Seen> seen_;
+  std::int64_t last_change_ns_;
+};
+
+}  // namespace commtune
