@@ -11,9 +11,9 @@
 namespace commtune {
 
 /// One subcommand of the program; the file is commands/<name>.cpp and the list is in
-/// commands/registry.cpp. `add` declares the options on its own CLI11 subcommand and returns what to
-/// run once parsing has succeeded; that returns the exit status. State shared between options and
-/// run is owned by the returned function. Errors leave by exception.
+/// commands/registry.cpp. `add` declares the options on its own CLI11 subcommand and returns what
+/// to run once parsing has succeeded; that returns the exit status. State shared between options
+/// and run is owned by the returned function. Errors leave by exception.
 struct Command {
   std::string_view name, summary;
   std::function<int()> (*add)(CLI::App& app, const std::vector<std::string>& argv);

@@ -40,6 +40,7 @@ ReplayMeasurement gather_replay(Job& job, const ReplayPlan& plan, const ReplayEn
       measured.times.back().push_back(all_times[rank * times.size() + step]);
   }
   std::vector<std::int64_t> mine;
+  mine.reserve(samples.size());
   for (const CallSample& sample : samples) mine.push_back(sample.ns);
   const auto all = allgather_values(job.bootstrap, mine);
   measured.call_us.resize(plan.calls.size());

@@ -42,6 +42,7 @@ LauncherProcess::LauncherProcess(const std::vector<std::string>& argv,
       processes_(monitors.slots().size()),
       gone_(monitors.slots().size(), false) {
   std::vector<char*> arguments;
+  arguments.reserve(argv.size() + 1);
   for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
   int ends[2];

@@ -34,7 +34,7 @@ std::vector<std::filesystem::path> module_folders() {
 std::filesystem::path find_module(const std::string& name) {
   for (const auto& folder : module_folders()) {
     std::error_code ignored;
-    const auto file = folder / ("commtune_" + name + ".so");
+    auto file = folder / ("commtune_" + name + ".so");
     if (std::filesystem::is_regular_file(file, ignored)) return file;
   }
   return {};

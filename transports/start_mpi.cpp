@@ -23,7 +23,7 @@ std::string found_launcher() {
 #ifdef COMMTUNE_MPIEXEC
   if (access(COMMTUNE_MPIEXEC, X_OK) == 0) return COMMTUNE_MPIEXEC;
 #endif
-  const std::string program = find_program("mpirun");
+  std::string program = find_program("mpirun");
   if (program.empty()) {
     fail(Errc::unavailable, "no mpirun in PATH; install an MPI library or give --launcher");
   }

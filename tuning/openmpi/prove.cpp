@@ -236,8 +236,9 @@ std::string describe(const Proof& proof) {
                         changed);
   }
   if (proof.holds()) {
-    return text + fmt::format("proved: in effect at all {} sizes, none slower than the default\n",
-                              proof.lines.size());
+    return text +
+           fmt::format("proved: in effect at all {} sizes, no rule slower than the default\n",
+                       proof.lines.size());
   }
   if (proof.lines.empty()) text += "nothing was run\n";
   if (idle > 0) {

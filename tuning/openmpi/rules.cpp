@@ -181,10 +181,10 @@ class Parser {
   bool read_blocks(CollectiveRules& rules) {
     long count = 0;
     std::size_t line = 0;
-    if (!number("number of communicator sizes", limit_, count, line)) return false;
+    if (!number("number of communicator sizes", any_long, count, line)) return false;
     for (long i = 0; i < count; ++i) {
       SizeBlock& block = rules.blocks.emplace_back();
-      if (!number("communicator size", limit_, block.ranks, block.line)) return false;
+      if (!number("communicator size", any_long, block.ranks, block.line)) return false;
       if (!read_messages(block)) return false;
     }
     return true;
@@ -193,14 +193,14 @@ class Parser {
   bool read_messages(SizeBlock& block) {
     long count = 0;
     std::size_t line = 0;
-    if (!number("number of message sizes", limit_, count, line)) return false;
+    if (!number("number of message sizes", any_long, count, line)) return false;
     for (long i = 0; i < count; ++i) {
       MessageRule& rule = block.rules.emplace_back();
       long key = 0;
-      if (!number("message size", limit_, key, rule.line) ||
-          !number("algorithm", limit_, rule.algorithm, line) ||
-          !number("fan in/out", limit_, rule.faninout, line) ||
-          !number("segment size", limit_, rule.segsize, line)) {
+      if (!number("message size", any_long, key, rule.line) ||
+          !number("algorithm", any_long, rule.algorithm, line) ||
+          !number("fan in/out", any_long, rule.faninout, line) ||
+          !number("segment size", any_long, rule.segsize, line)) {
         return false;
       }
       rule.from_key = static_cast<std::uint64_t>(key);
@@ -209,7 +209,7 @@ class Parser {
         rejected_ = true;
       }
       if (versioned_ && lexer_.more_on_line() &&
-          !number("number of requests", limit_, rule.max_requests, line)) {
+          !number("number of requests", any_long, rule.max_requests, line)) {
         return false;
       }
     }
@@ -226,7 +226,7 @@ class Parser {
     }
   }
 
-  static constexpr long limit_ = __LONG_MAX__;
+  static constexpr long any_long = __LONG_MAX__;
   RulesFile file_;
   bool rejected_ = false, versioned_ = false;
   Lexer lexer_;
