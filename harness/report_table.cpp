@@ -7,6 +7,12 @@
 namespace commtune {
 namespace {
 
+/// A library's algorithm that nobody observed is shown as what was asked for: "native".
+std::string shown_algorithm(const Row& row) {
+  if (row.algorithm_used == "unknown") return row.algorithm_asked;
+  return row.algorithm_used.empty() ? "-" : row.algorithm_used;
+}
+
 /// Three or more significant digits at any magnitude, never an exponent below a million.
 std::string figure(double value) {
   if (value >= 1000) return fmt::format("{:.0f}", value);
@@ -90,8 +96,7 @@ class TableReport final : public Report {
   }
   void print_row(const Row& row) {
     const TimeSummary& time = *row.time;
-    print_line(format_size(row.bytes_per_rank),
-               row.algorithm_used.empty() ? "-" : row.algorithm_used, figure(time.median),
+    print_line(format_size(row.bytes_per_rank), shown_algorithm(row), figure(time.median),
                fmt::format("[{}, {}]", figure(time.ci_low), figure(time.ci_high)), figure(time.p99),
                figure(time.max), figure(row.algbw_gbs), figure(row.busbw_gbs), check_text(row),
                fmt::format("{}", fmt::join(row.flags, " ")));

@@ -202,7 +202,7 @@ void run_choice(BenchContext& context, const Choice& choice, const Call& call, R
   context.probe(row, 1);
   context.record_series(row, series);
   if (choice.algorithm == nullptr) {
-    const std::string observed = context.library()->observed_algorithm();
+    const std::string observed = context.library()->observed_algorithm(call.collective);
     if (!observed.empty()) row.algorithm_used = observed;
     row.algorithm_evidence = observed.empty() ? "not observed" : "traced";
   }

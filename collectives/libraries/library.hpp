@@ -18,9 +18,9 @@ class Library {
   /// not at block `rank`.
   virtual bool result_at_front(Collective) const = 0;
   virtual std::unique_ptr<Operation> prepare(const Call&) = 0;
-  /// The algorithm that served the last call of this process, when something can tell (an
-  /// interposed tracer); empty otherwise.
-  virtual std::string observed_algorithm() const = 0;
+  /// The algorithm that served this process's last call of `collective`, when something can tell
+  /// (an interposed tracer); empty otherwise.
+  virtual std::string observed_algorithm(Collective collective) const = 0;
 };
 
 /// The library that belongs to a job's transport ("mpi"). Throws Error(unavailable), saying why,

@@ -9,13 +9,30 @@
 namespace commtune {
 namespace {
 
+/// The collective by the name that the tracer and Open MPI use.
+const char* tracer_name(Collective collective) {
+  switch (collective) {
+    case Collective::allreduce:
+      return "allreduce";
+    case Collective::broadcast:
+      return "bcast";
+    case Collective::allgather:
+      return "allgather";
+    case Collective::reduce_scatter:
+      return "reduce_scatter_block";
+    case Collective::barrier:
+      return "barrier";
+  }
+  return "";
+}
+
 class MpiLibrary final : public Library {
  public:
   MpiLibrary() {
     MPI_Comm_dup(MPI_COMM_WORLD, &comm_);
     MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
     // Present when the algorithm tracer of tuning/openmpi is preloaded.
-    observed_ = reinterpret_cast<Observed>(dlsym(RTLD_DEFAULT, "commtune_observed_algorithm"));
+    observed_ = reinterpret_cast<Observed>(dlsym(RTLD_DEFAULT, "commtune_observed_algorithm_of"));
   }
   ~MpiLibrary() override { MPI_Comm_free(&comm_); }
   MpiLibrary(const MpiLibrary&) = delete;
@@ -35,13 +52,13 @@ class MpiLibrary final : public Library {
   std::unique_ptr<Operation> prepare(const Call& call) override {
     return mpi_operation(comm_, call);
   }
-  std::string observed_algorithm() const override {
-    const char* text = observed_ != nullptr ? observed_() : nullptr;
+  std::string observed_algorithm(Collective collective) const override {
+    const char* text = observed_ != nullptr ? observed_(tracer_name(collective)) : nullptr;
     return text != nullptr ? text : "";
   }
 
  private:
-  using Observed = const char* (*)();
+  using Observed = const char* (*)(const char* collective);
   MPI_Comm comm_ = MPI_COMM_NULL;
   Observed observed_ = nullptr;
 };
