@@ -32,6 +32,7 @@ class MpiTransport final : public Transport {
     bool receives;
   };
   int checked_count(Rank peer, Lane lane, std::size_t bytes) const;
+  [[noreturn]] void refuse(Rank peer, Lane lane, std::size_t bytes) const;
   void check_received(const Posted&, const MPI_Status&, int error) const;
   void add(const Posted&, MPI_Request);
   std::size_t test_one();
