@@ -26,7 +26,7 @@ class Program {
   /// `call` gives count and type. Offsets of input and output are relative to the caller's spans.
   Program(const Schedule&, const Call&, Rank size, std::uint64_t width);
 
-  const BoundStep& operator[](StepId step) const noexcept { return steps_[step]; }
+  const BoundStep* data() const noexcept { return steps_.data(); }
   /// Bytes of all scratch slots.
   std::size_t scratch_bytes() const noexcept { return scratch_bytes_; }
   /// False when some step's blocks do not lie together in a window of this width.

@@ -31,9 +31,9 @@ class Wave final : public Sink {
   void start(const Program&, std::array<std::byte*, 3> bases);
   /// Issues and runs what is ready without waiting. True once every step is finished.
   bool advance();
-  bool active() const noexcept { return program_ != nullptr; }
+  bool active() const noexcept { return steps_ != nullptr; }
   /// Disarms a finished wave.
-  void release() noexcept { program_ = nullptr; }
+  void release() noexcept { steps_ = nullptr; }
 
   void complete(std::uint32_t step) noexcept override;
 
@@ -50,7 +50,10 @@ class Wave final : public Sink {
 
   const Binding& binding_;
   const Lane lane_;
-  const Program* program_ = nullptr;
+  const unsigned shift_;              ///< log2 of the bytes of an element
+  const BoundStep* steps_ = nullptr;  ///< of the program that runs; null: not active
+  const std::uint32_t* const first_successor_;
+  const StepId* const successors_;
   std::array<std::byte*, 3> bases_{};
   std::vector<std::uint16_t> waiting_for_;
   std::vector<StepId> ready_;  ///< local steps, a queue: [ready_head_, ready_.size())
