@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <iterator>
 
 #include "core/error.hpp"
 #include "core/process.hpp"
@@ -14,12 +15,18 @@ namespace {
 /// Answers as a library that takes `loaded` for its rules.
 struct FakeRuns {
   RulesFile loaded;
+  bool reads_files = false;  ///< takes the rules from the file that a request names instead
   double table_factor = 1;
   std::string library = "openmpi";
 
   BenchRunner runner() {
     return [this](const BenchRequest& request) {
       BenchOutcome outcome;
+      if (reads_files && !request.environment.empty()) {
+        std::ifstream in(request.environment.back().second);
+        const std::string text(std::istreambuf_iterator<char>(in), {});
+        loaded = parse_rules(text, Family::v4_1);
+      }
       for (const std::uint64_t bytes : request.sizes) {
         const bool with = !request.environment.empty();
         const TunedCollective& collective = tuned(request.collective);
@@ -75,6 +82,26 @@ TEST(Prove, fails_when_the_library_ignores_the_file) {
   EXPECT_FALSE(proof.lines[0].in_effect);
   EXPECT_TRUE(proof.lines[5].in_effect);
   EXPECT_NE(describe(proof).find("not in effect at 4 of 6 sizes"), std::string::npos)
+      << describe(proof);
+}
+
+constexpr const char* default_rules = "1 2 1 0 1\n0 0 0 0\n";
+
+TEST(Prove, shows_with_a_canary_that_a_file_of_defaults_is_read) {
+  FakeRuns runs;
+  runs.reads_files = true;
+  const Proof proof = prove(default_rules, runs);
+  EXPECT_TRUE(proof.holds()) << describe(proof);
+  ASSERT_EQ(proof.notes.size(), 1U);
+  EXPECT_NE(proof.notes[0].find("the library ran basic_linear"), std::string::npos)
+      << proof.notes[0];
+}
+
+TEST(Prove, fails_when_the_canary_changes_nothing) {
+  FakeRuns runs;
+  const Proof proof = prove(default_rules, runs);
+  EXPECT_FALSE(proof.holds());
+  EXPECT_NE(describe(proof).find("it does not read the file"), std::string::npos)
       << describe(proof);
 }
 

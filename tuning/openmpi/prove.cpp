@@ -9,7 +9,9 @@
 
 #include "core/error.hpp"
 #include "core/sizes.hpp"
+#include "tuning/openmpi/canary.hpp"
 #include "tuning/openmpi/lint.hpp"
+#include "tuning/scratch_folder.hpp"
 
 namespace commtune::openmpi {
 namespace {
@@ -52,26 +54,53 @@ class JobProof {
                            name(collective_), ranks_, sizes.size()));
       const bool table_first = random() % 2 == 0;
       Pair pair;
-      if (table_first) pair.with = one_run(runner, sizes, true, proof);
-      pair.without = one_run(runner, sizes, false, proof);
-      if (!table_first) pair.with = one_run(runner, sizes, true, proof);
+      if (table_first) pair.with = one_run(runner, sizes, &file_, proof);
+      pair.without = one_run(runner, sizes, nullptr, proof);
+      if (!table_first) pair.with = one_run(runner, sizes, &file_, proof);
       rounds.push_back(std::move(pair));
     }
+    const std::size_t before = proof.lines.size();
     for (const std::uint64_t bytes : sizes) proof.lines.push_back(judge(bytes, rounds));
+    const bool tells =
+        std::any_of(proof.lines.begin() + static_cast<std::ptrdiff_t>(before), proof.lines.end(),
+                    [](const ProofLine& line) { return line.asked != default_algorithm; });
+    if (!tells) run_canary(runner, proof.lines[before], proof);
   }
 
  private:
+  void run_canary(const BenchRunner& runner, const ProofLine& first, Proof& proof) const {
+    const TunedAlgorithm* algorithm =
+        canary_algorithm(collective_, ranks_, first.used_default, options_.family);
+    if (algorithm == nullptr || !first.in_effect) return;
+    const ScratchFolder folder;
+    const std::filesystem::path path = folder.path() / "canary.conf";
+    std::ofstream(path) << to_text(canary_of(rules_, collective_, ranks_, *algorithm));
+    const BenchOutcome outcome = one_run(runner, {first.bytes}, &path, proof);
+    const std::string used = observed(find_row(outcome, first.bytes));
+    if (used == algorithm->name) {
+      proof.notes.push_back(fmt::format(
+          "{}, {} ranks: every rule is the library's own choice; with one rule changed to {} the "
+          "library ran {}, so it reads such a file",
+          name(collective_), ranks_, algorithm->name, used));
+    } else {
+      proof.failures.push_back(fmt::format(
+          "{}, {} ranks: with one rule changed to {} the library ran {}: it does not read the file",
+          name(collective_), ranks_, algorithm->name, used));
+    }
+  }
+
+  /// `rules` nullptr: without any.
   BenchOutcome one_run(const BenchRunner& runner, const std::vector<std::uint64_t>& sizes,
-                       bool with_rules, Proof& proof) const {
+                       const std::filesystem::path* rules, Proof& proof) const {
     BenchRequest request;
     request.collective = collective_;
     request.algorithm = "native";
     request.sizes = sizes;
     request.trace = true;
     request.time_limit_s = options_.time_limit_s;
-    if (with_rules) {
+    if (rules != nullptr) {
       request.environment = {{"OMPI_MCA_coll_tuned_use_dynamic_rules", "1"},
-                             {"OMPI_MCA_coll_tuned_dynamic_rules_filename", file_.string()}};
+                             {"OMPI_MCA_coll_tuned_dynamic_rules_filename", rules->string()}};
     }
     BenchOutcome outcome = runner(request);
     for (const Row& row : outcome.rows) {
@@ -81,12 +110,12 @@ class JobProof {
       }
     }
     if (!outcome.reason.empty()) {
-      if (outcome.rows.empty() && !with_rules) {
+      if (outcome.rows.empty() && rules == nullptr) {
         fail(Errc::unavailable, "{} on {} ranks does not run: {}", name(collective_), ranks_,
              outcome.reason);
       }
       proof.failures.push_back(fmt::format("{} on {} ranks {} the rules: {}", name(collective_),
-                                           ranks_, with_rules ? "with" : "without",
+                                           ranks_, rules != nullptr ? "with" : "without",
                                            outcome.reason));
     }
     return outcome;
@@ -230,6 +259,7 @@ std::string describe(const Proof& proof) {
       text += fmt::format("error: line {}: {}\n", finding.line, finding.text);
     }
   }
+  for (const std::string& note : proof.notes) text += note + "\n";
   for (const std::string& failure : proof.failures) text += "failed: " + failure + "\n";
   if (changed > 0) {
     text += fmt::format("{} comparisons set aside: the machine changed its state between runs\n",

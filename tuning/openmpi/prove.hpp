@@ -42,6 +42,7 @@ struct Proof {
   std::vector<ProofLine> lines;
   std::vector<Finding> findings;      ///< of the rules file
   std::vector<std::string> failures;  ///< runs that failed, with the reason
+  std::vector<std::string> notes;     ///< how a file of defaults alone was shown to be read
   bool holds() const;  ///< no error found, every rule in effect, nothing slower than the default
 };
 
