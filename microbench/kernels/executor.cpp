@@ -42,6 +42,10 @@ struct Counter final : Sink {
   std::uint64_t completed = 0;
 };
 
+benchmark::Counter per_step(double steps) {
+  return {steps, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert};
+}
+
 void schedule_time(benchmark::State& state) {
   const auto ranks = static_cast<Rank>(state.range(0));
   NullTransport transport(ranks);
@@ -51,9 +55,7 @@ void schedule_time(benchmark::State& state) {
   const auto operation = prepare(transport, ring, {}, call);
   for ([[maybe_unused]] auto iteration : state) operation->run();
   const auto steps = ring.generate({.size = ranks}, {}).steps.size();
-  state.counters["ns_per_step"] = benchmark::Counter(
-      static_cast<double>(steps) * 1e-9,
-      benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  state.counters["time_per_step"] = per_step(static_cast<double>(steps));
 }
 
 void loop_time(benchmark::State& state) {
@@ -80,8 +82,7 @@ void loop_time(benchmark::State& state) {
     benchmark::ClobberMemory();
   }
   const auto steps = static_cast<double>(5 * (ranks - 1));
-  state.counters["ns_per_step"] = benchmark::Counter(
-      steps * 1e-9, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  state.counters["time_per_step"] = per_step(steps);
 }
 
 BENCHMARK(schedule_time)->Name("executor/schedule")->Arg(2)->Arg(16)->Arg(64);
