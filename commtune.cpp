@@ -1,13 +1,13 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
-#include <malloc.h>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "commands/command.hpp"
 #include "core/error.hpp"
+#include "harness/allocator.hpp"
 #include "transports/job.hpp"
 
 namespace {
@@ -91,10 +91,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // First touch of a page costs more than a small collective: memory that was used once stays here,
-  // for this program's buffers and for those a communication library allocates inside its calls.
-  mallopt(M_MMAP_MAX, 0);
-  mallopt(M_TRIM_THRESHOLD, -1);
+  commtune::keep_freed_memory();
   try {
     return run(argc, argv);
   } catch (const commtune::Error& error) {

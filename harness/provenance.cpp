@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/topology.hpp"
+#include "harness/allocator.hpp"
 #include "transports/module.hpp"
 
 namespace commtune {
@@ -76,13 +77,13 @@ LoadedLibrary library_from_json(const Json& json) {
 
 /// Allocator settings decide whether a library's temporary buffers fault in pages on every call.
 std::string malloc_note() {
-  std::string note;
+  std::string note = keep_freed_memory();
   for (const char* variable : {"MALLOC_MMAP_MAX_", "MALLOC_TRIM_THRESHOLD_", "GLIBC_TUNABLES"}) {
     const char* value = std::getenv(variable);
     if (value == nullptr) continue;
-    note += fmt::format("{}{}={}", note.empty() ? "" : " ", variable, value);
+    note += fmt::format(", {}={}", variable, value);
   }
-  return note.empty() ? "defaults of the C library" : note;
+  return note;
 }
 
 Json own_placement(Job& job, const Topology& topology) {
