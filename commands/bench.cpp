@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <utility>
 
 #include "commands/command.hpp"
 #include "core/error.hpp"
@@ -60,16 +61,17 @@ void require_algorithms(const RunOptions& options, const std::vector<const Bench
   }
 }
 
-/// One line for each option that was given and changes nothing in a test that was asked for.
-void note_options_without_effect(const RunOptions& options,
-                                 const std::vector<const Benchmark*>& chosen) {
+/// One sentence for each option that was given and changes nothing in a test that was asked for.
+std::vector<std::string> options_without_effect(const RunOptions& options,
+                                                const std::vector<const Benchmark*>& chosen) {
+  std::vector<std::string> notes;
   const auto given = [&options](std::string_view option) {
     return std::any_of(options.argv.begin(), options.argv.end(), [&](const std::string& word) {
       return word == option || word.rfind(std::string(option) + "=", 0) == 0;
     });
   };
-  const auto note = [](std::string_view option, std::string_view test) {
-    fmt::print(stderr, "commtune: {} has no effect on {}\n", option, test);
+  const auto note = [&notes](std::string_view option, std::string_view test) {
+    notes.push_back(fmt::format("{} has no effect on {}", option, test));
   };
   for (const Benchmark* benchmark : chosen) {
     const bool collective = benchmark->collective.has_value();
@@ -85,6 +87,7 @@ void note_options_without_effect(const RunOptions& options,
       if (given(option)) note(option, benchmark->name);
     }
   }
+  return notes;
 }
 
 Params params_from_json(const Json& json, const std::string& where) {
@@ -100,20 +103,71 @@ Params params_from_json(const Json& json, const std::string& where) {
   return params;
 }
 
+/// The transport that the table was measured over, empty when it does not say.
+std::string table_transport(const DecisionTable& table) {
+  const auto transport = table.run.find("transport");
+  if (transport == table.run.end() || !transport->is_object()) return {};
+  const auto name = transport->find("name");
+  return name != transport->end() && name->is_string() ? name->get<std::string>() : std::string();
+}
+
+/// The entry that serves a collective of the job, null when there is none.
+const TableEntry* find_entry(const DecisionTable& table, const std::string& transport,
+                             Collective collective, Rank ranks) {
+  const std::string measured = table_transport(table);
+  if (!measured.empty() && measured != transport) return nullptr;
+  for (const TableEntry& entry : table.entries) {
+    if (entry.collective == collective && entry.ranks == ranks && entry.library == "commtune") {
+      return &entry;
+    }
+  }
+  return nullptr;
+}
+
+/// What the table is for when it has nothing for a collective that `auto` chooses for; else empty.
+std::string table_without_effect(const DecisionTable& table, const RunOptions& options,
+                                 const std::vector<const Benchmark*>& chosen) {
+  const auto& asked = options.algorithms;
+  if (std::find(asked.begin(), asked.end(), "auto") == asked.end()) {
+    return fmt::format("--table {} has no effect without --algorithm auto", options.table.string());
+  }
+  std::string missing;
+  for (const Benchmark* benchmark : chosen) {
+    if (!benchmark->collective) continue;
+    if (find_entry(table, options.transport, *benchmark->collective, options.ranks) != nullptr) {
+      continue;
+    }
+    missing += fmt::format("{}{}", missing.empty() ? "" : ", ", benchmark->name);
+  }
+  if (missing.empty()) return {};
+  std::string entries;
+  for (const TableEntry& entry : table.entries) {
+    entries += fmt::format("{}{} {} with {} ranks", entries.empty() ? "" : ", ", entry.library,
+                           name(entry.collective), entry.ranks);
+    if (entries.size() > 200) {
+      entries += ", ...";
+      break;
+    }
+  }
+  const std::string transport = table_transport(table);
+  return fmt::format(
+      "--table {} is for {}{}{}; for commtune {} with {} ranks over {} the built-in table is used",
+      options.table.string(), entries.empty() ? "nothing" : entries,
+      transport.empty() ? "" : " over ", transport, missing, options.ranks, options.transport);
+}
+
 /// `auto` from a measured table; what the table does not cover falls back to the built-in one.
-AutoSelect select_from(const std::filesystem::path& path) {
-  const auto table = std::make_shared<const DecisionTable>(read_table(path));
-  return [table, path](Collective collective, Rank ranks, std::uint64_t bytes, DataType) {
-    for (const TableEntry& entry : table->entries) {
-      if (entry.collective != collective || entry.ranks != ranks || entry.library != "commtune") {
-        continue;
+AutoSelect select_from(std::shared_ptr<const DecisionTable> table, const RunOptions& options) {
+  return [table = std::move(table), path = options.table, transport = options.transport](
+             Collective collective, Rank ranks, std::uint64_t bytes, DataType) {
+    if (const TableEntry* entry = find_entry(*table, transport, collective, ranks)) {
+      const TableRule& rule = rule_for(entry->rules, bytes);
+      if (rule.algorithm != default_algorithm) {
+        const std::string where = fmt::format("--table {}", path.string());
+        return Selection{&find_algorithm(collective, rule.algorithm, where),
+                         params_from_json(rule.params, where),
+                         fmt::format("table {}", path.filename().string())};
       }
-      const TableRule& rule = rule_for(entry.rules, bytes);
-      if (rule.algorithm == default_algorithm) break;
-      const std::string where = fmt::format("--table {}", path.string());
-      return Selection{&find_algorithm(collective, rule.algorithm, where),
-                       params_from_json(rule.params, where),
-                       fmt::format("table {}", path.filename().string())};
     }
     return select_built_in(collective, ranks, bytes);
   };
@@ -135,17 +189,30 @@ int run_bench(BenchArguments& arguments) {
   require_algorithms(options, plan.benchmarks);
   complete_run_options(options);
   require_ranks(arguments);
-  if (!options.table.empty()) plan.select = select_from(options.table);
+  std::vector<std::string> notes = options_without_effect(options, plan.benchmarks);
+  if (!options.table.empty()) {
+    auto table = std::make_shared<const DecisionTable>(read_table(options.table));
+    std::string note = table_without_effect(*table, options, plan.benchmarks);
+    if (!note.empty()) notes.push_back(std::move(note));
+    plan.select = select_from(std::move(table), options);
+  }
   const bool speaks = launcher_environment().rank == 0;
-  if (speaks) note_options_without_effect(options, plan.benchmarks);
+  for (std::string& note : notes) {
+    if (speaks) fmt::print(stderr, "commtune: {}\n", note);
+    options.warnings.push_back(std::move(note));
+  }
   plan.options = options;
 
   LaunchOptions launch;
   launch.transport = options.transport;
   launch.ranks = options.ranks;
   launch.timeout_s = options.timeout_s;
+  launch.lost = [output = options.output](const std::string& reason) {
+    close_result_file(output, reason);
+  };
   launch.launcher = options.launcher;
   launch.argv = options.argv;
+  if (launcher_environment().rank == 0) begin_result_file(options.output, options);
   const Outcome outcome = run_job(launch, [&plan](Job& job) {
     require_library(job, plan.options.mpi);
     return run_benchmarks(job, plan, std::cout);

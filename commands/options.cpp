@@ -200,6 +200,18 @@ void add_output_options(CLI::App& app, RunOptions& o) {
             [&o](const std::string& text) { o.label = text; });
 }
 
+/// Makes the modules beside `path` (a module, or the folder with them) the ones that are loaded here
+/// and in every process started from here.
+void use_module(const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::path folder = std::filesystem::absolute(path, ignored);
+  if (!std::filesystem::exists(folder, ignored)) {
+    fail(Errc::unavailable, "--mpi {}: no such file", path);
+  }
+  if (!std::filesystem::is_directory(folder, ignored)) folder = folder.parent_path();
+  setenv("COMMTUNE_MODULE_PATH", folder.c_str(), 1);
+}
+
 void complete_transport(RunOptions& options, const LauncherEnvironment& launcher) {
   const bool under_mpi = !launcher.kind.empty() && (launcher.kind != "slurm" || launcher.size > 1);
   if (options.transport.empty()) options.transport = under_mpi ? "mpi" : "shm";
@@ -208,16 +220,16 @@ void complete_transport(RunOptions& options, const LauncherEnvironment& launcher
           "--transport {}: started by {} with {} ranks, but it starts its own; use --transport mpi "
           "or leave the launcher out",
           options.transport, launcher.kind, launcher.size);
+  if (options.mpi.find('/') != std::string::npos) use_module(options.mpi);
   for (const TransportInfo& transport : transports()) {
     if (transport.name == options.transport && !transport.available) {
       fail(Errc::unavailable, "--transport {}: {}", options.transport, transport.reason);
     }
   }
-  if (options.mpi.find('/') != std::string::npos && !std::filesystem::exists(options.mpi)) {
-    fail(Errc::unavailable, "--mpi {}: no such file", options.mpi);
-  }
   if (local && !options.mpi.empty()) {
-    fmt::print(stderr, "commtune: --mpi has no effect on transport {}\n", options.transport);
+    options.warnings.push_back(
+        fmt::format("--mpi has no effect on transport {}", options.transport));
+    fmt::print(stderr, "commtune: {}\n", options.warnings.back());
   }
   if (!local && !launcher.kind.empty()) {
     require(options.ranks == 0 || options.ranks == launcher.size,

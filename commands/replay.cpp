@@ -44,6 +44,9 @@ LaunchOptions launch_options(const RunOptions& options) {
   launch.transport = options.transport;
   launch.ranks = options.ranks;
   launch.timeout_s = options.timeout_s;
+  launch.lost = [output = options.output](const std::string& reason) {
+    close_result_file(output, reason);
+  };
   launch.launcher = options.launcher;
   launch.argv = options.argv;
   return launch;
@@ -67,6 +70,7 @@ int run_replay(ReplayArguments& arguments) {
   choose_algorithms(make_plan(workload, 0, {}), options.run.algorithms, options.run.ranks, {});
   const bool speaks = launcher_environment().rank == 0;
   if (speaks) note_options_without_effect(options.run);
+  if (speaks) begin_result_file(options.run.output, options.run);
   const Outcome outcome = run_job(launch_options(options.run), [&](Job& job) {
     return replay(job, workload, options, std::cout);
   });

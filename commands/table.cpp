@@ -22,6 +22,7 @@ namespace {
 using openmpi::Family;
 
 constexpr std::array<std::string_view, 3> export_targets{"openmpi-4.1", "openmpi-5", "commtune"};
+constexpr std::array<std::string_view, 4> later_targets{"openmpi-6", "mpich-4.0", "nccl", "ucc"};
 constexpr double row_limit_s = 0.3;
 
 struct TableArguments {
@@ -37,8 +38,12 @@ std::optional<Family> parse_target(const std::string& target) {
   for (const Family family : {Family::v4_1, Family::v5_0}) {
     if (target == name(family)) return family;
   }
-  require(target == "commtune", "--target {}: not supported; supported: {}", target,
-          fmt::join(export_targets, ", "));
+  if (std::find(later_targets.begin(), later_targets.end(), target) != later_targets.end()) {
+    fail(Errc::unavailable, "--target {}: not in this build; it has {}", target,
+         fmt::join(export_targets, ", "));
+  }
+  require(target == "commtune", "--target {}: unknown; known: {}, and not in this build: {}",
+          target, fmt::join(export_targets, ", "), fmt::join(later_targets, ", "));
   return std::nullopt;
 }
 

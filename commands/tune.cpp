@@ -97,8 +97,9 @@ int run_tune(TuneArguments& arguments) {
   const auto write = [&options](const DecisionTable& table) {
     if (!options.output.empty()) write_json_atomically(options.output, to_json(table));
   };
-  const auto write_nothing = [&write](std::string why) {
+  const auto write_nothing = [&write, &options](std::string why) {
     DecisionTable nothing;
+    describe_command(options, nothing.run);
     nothing.warnings.push_back(std::move(why));
     write(nothing);
   };

@@ -12,7 +12,11 @@ TallyTable tally(const Workload& workload) {
       Tally& entry = table[{workload.ranks[i], op.kind}];
       const bool parts = op.kind == CommKind::reduce_scatter || op.kind == CommKind::scatter;
       entry.operations += 1;
-      entry.bytes += bytes_of(op) * (parts ? workload.groups[op.group].ranks.size() : 1);
+      const std::string what = fmt::format("{}: bytes of {} on rank {}", workload.source,
+                                           describe(op), workload.ranks[i]);
+      const std::uint64_t bytes =
+          checked_product(bytes_of(op), parts ? workload.groups[op.group].ranks.size() : 1, what);
+      entry.bytes = checked_sum(entry.bytes, bytes, what);
     }
   }
   return table;

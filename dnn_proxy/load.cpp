@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "core/error.hpp"
 #include "dnn_proxy/byte_source.hpp"
 #include "dnn_proxy/importers/importer.hpp"
@@ -21,17 +23,47 @@ Workload load_workload(const std::string& argument) {
   return import_trace(path).workload;
 }
 
+namespace {
+
+/// Lines with runs of equal ones written once and counted.
+class RunLines {
+ public:
+  void add(const std::string& line) {
+    if (line != last_) flush();
+    last_ = line;
+    ++times_;
+  }
+  std::string take() {
+    flush();
+    return std::exchange(text_, {});
+  }
+  bool empty() const { return times_ == 0 && text_.empty(); }
+
+ private:
+  void flush() {
+    if (times_ > 0)
+      text_ += fmt::format("#   {}{}\n", last_,
+                           times_ > 1 ? "  x " + with_thousands(times_) : std::string());
+    times_ = 0;
+    last_.clear();
+  }
+  std::string last_, text_;
+  std::uint64_t times_ = 0;
+};
+
+}  // namespace
+
 std::string describe_steps(const Workload& workload) {
   std::vector<std::pair<std::string, std::vector<std::uint64_t>>> kinds;
-  std::string lines;
+  RunLines lines;
   std::uint64_t step = 0;
   bool inside = count_steps(workload.programs.front()) == 0;
   const auto finish = [&] {
+    const std::string body = lines.take();
     std::size_t at = 0;
-    while (at < kinds.size() && kinds[at].first != lines) ++at;
-    if (at == kinds.size()) kinds.push_back({lines, {}});
+    while (at < kinds.size() && kinds[at].first != body) ++at;
+    if (at == kinds.size()) kinds.push_back({body, {}});
     kinds[at].second.push_back(step);
-    lines.clear();
   };
   for (const WorkloadOp& op : workload.programs.front()) {
     const bool mark = op.op == WorkloadOpKind::mark;
@@ -42,7 +74,7 @@ std::string describe_steps(const Workload& workload) {
       finish();
       inside = false;
     } else if (inside && (op.op == WorkloadOpKind::collective || op.op == WorkloadOpKind::p2p)) {
-      lines += fmt::format("#   {}{}\n", describe(op), op.async_id ? ", asynchronous" : "");
+      lines.add(describe(op) + (op.async_id ? ", asynchronous" : ""));
     }
   }
   if (!lines.empty()) finish();

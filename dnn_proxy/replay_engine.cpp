@@ -182,7 +182,9 @@ void ReplayEngine::perform(const std::vector<Action>& actions, std::uint64_t ste
 
 void ReplayEngine::compute(const Action& action) {
   // The part of a piece that did not fit is owed to the next compute.
-  owed_ns_ += static_cast<double>(action.compute_ns);
+  owed_ns_ += static_cast<double>(action.compute_ns) +
+              static_cast<double>(action.compute_flops) * piece_ns_ /
+                  static_cast<double>(gemm_.flops_per_piece());
   const double pieces = std::floor(owed_ns_ / piece_ns_ + 0.5);
   owed_ns_ -= pieces * piece_ns_;
   const std::int64_t begin = job_.transport.now_ns();

@@ -5,22 +5,27 @@
 #include <map>
 
 #include "core/error.hpp"
+#include "dnn_proxy/agreement.hpp"
 
 namespace commtune {
 namespace {
 
-/// Everything in a program that moves data or waits, as text.
-std::string communication_of(const std::vector<WorkloadOp>& program) {
-  std::string text;
+/// Everything in a program that moves data or waits.
+std::vector<CommLine> communication_of(const std::vector<WorkloadOp>& program) {
+  std::vector<CommLine> lines;
   std::map<std::uint64_t, std::size_t> names;
-  for (const WorkloadOp& op : program) {
+  for (std::size_t i = 0; i < program.size(); ++i) {
+    const WorkloadOp& op = program[i];
     if (op.op == WorkloadOpKind::compute || op.op == WorkloadOpKind::mark) continue;
     std::size_t id = 0;
     if (op.async_id) id = names.try_emplace(*op.async_id, names.size() + 1).first->second;
-    text += fmt::format("{} {} {} root {} async {}\n", name(op.op), describe(op), bytes_of(op),
-                        op.root, id);
+    std::string text = describe(op);
+    if (rooted(op.kind) && op.op == WorkloadOpKind::collective)
+      text += fmt::format(", root {}", op.root);
+    if (op.async_id) text += fmt::format(", asynchronous #{}", id);
+    lines.push_back({i, std::move(text)});
   }
-  return text;
+  return lines;
 }
 
 class PlanBuilder {
@@ -74,7 +79,9 @@ class PlanBuilder {
     const std::int64_t recorded = op.duration_ns + (options_.gaps ? op.gap_ns : 0);
     const auto scaled =
         static_cast<std::int64_t>(static_cast<double>(recorded) * options_.compute_scale);
-    if (scaled > 0) here().push_back({Action::Kind::compute, scaled, 0, 0});
+    const auto flops =
+        static_cast<std::uint64_t>(static_cast<double>(op.flops) * options_.compute_scale);
+    if (scaled > 0 || flops > 0) here().push_back({Action::Kind::compute, scaled, 0, 0, flops});
   }
 
   void add_collective(const WorkloadOp& op) {
@@ -143,7 +150,7 @@ void check_replayable(const Workload& workload, Rank size) {
   bool any = false;
   for (const auto& program : workload.programs) {
     for (const WorkloadOp& op : program) {
-      if (op.op == WorkloadOpKind::compute) any = any || op.duration_ns > 0;
+      if (op.op == WorkloadOpKind::compute) any = any || op.duration_ns > 0 || op.flops > 0;
       if (op.op != WorkloadOpKind::collective && op.op != WorkloadOpKind::p2p) continue;
       any = true;
       if (!as_collective(op.kind)) {
@@ -167,12 +174,10 @@ void check_replayable(const Workload& workload, Rank size) {
   require(missing.empty(), "{}: this build has no executor for {}; it has {}", workload.source,
           text, names_of(all_collectives()));
   require(any, "{}: nothing to replay", workload.source);
-  const std::string first = communication_of(workload.programs.front());
+  const auto first = communication_of(workload.programs.front());
   for (std::size_t i = 1; i < workload.programs.size(); ++i)
-    require(communication_of(workload.programs[i]) == first,
-            "{}: rank {} communicates otherwise than rank {}; the collectives of all ranks must "
-            "agree",
-            workload.source, workload.ranks[i], workload.ranks[0]);
+    check_equal_lines(first, workload.ranks[0], communication_of(workload.programs[i]),
+                      workload.ranks[i], workload.source);
 }
 
 ReplayPlan make_plan(const Workload& workload, Rank rank, const PlanOptions& options) {

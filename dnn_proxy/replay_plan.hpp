@@ -33,6 +33,7 @@ struct Action {
   std::uint32_t call = 0;  ///< index into ReplayPlan::calls
   /// Collectives in flight together have different slots: lanes and memory belong to a slot.
   std::uint32_t slot = 0;
+  std::uint64_t compute_flops = 0;  ///< work in addition to compute_ns
   bool operator==(const Action&) const = default;
 };
 

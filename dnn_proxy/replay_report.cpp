@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "harness/sampling.hpp"
 
 namespace commtune {
 namespace {
@@ -73,6 +74,11 @@ void print_calls(std::ostream& out, const ReplayPlan& plan, const std::vector<Ca
       out << fmt::format("WRONG: {}: {} of {} elements, {}\n", describe(plan.calls[i]),
                          measured.checks[i].wrong, measured.checks[i].checked,
                          measured.checks[i].first);
+}
+
+void add_sample_flags(Row& row, const std::vector<double>& samples_us, double confidence) {
+  for (std::string& flag : sample_flags(samples_us, confidence))
+    row.flags.push_back(std::move(flag));
 }
 
 }  // namespace
@@ -152,6 +158,7 @@ std::vector<Row> replay_rows(const Row& common, const ReplayPlan& plan,
     if (rooted(call.collective)) row.root = call.root;
     row.in_place =
         call.collective != Collective::reduce_scatter && call.collective != Collective::barrier;
+    add_sample_flags(row, measured.call_us[i], confidence);
     row.time = summarise(measured.call_us[i], confidence);
     if (row.bytes_total > 0 && row.time->median > 0) {
       row.algbw_gbs = static_cast<double>(row.bytes_total) / row.time->median / 1e3;
@@ -171,6 +178,7 @@ std::vector<Row> replay_rows(const Row& common, const ReplayPlan& plan,
   std::vector<double> times;
   for (const auto& ranks : measured.times)
     times.push_back(static_cast<double>(ranks[slowest_rank(ranks)].step) / 1e3);
+  add_sample_flags(step, times, confidence);
   step.time = summarise(std::move(times), confidence);
   const auto us = [&measured](std::int64_t StepTimes::*part) {
     return finite(step_median(measured, [part](const StepTimes& t) { return ms(t.*part) * 1e3; }));

@@ -68,6 +68,13 @@ class ProgramCheck {
     const auto size = workload_.groups[op.group].ranks.size();
     require(op.root >= 0 && static_cast<std::size_t>(op.root) < size,
             "{}, operation {}: rank {} is outside its group of {}", place_, at_, op.root, size);
+    require(rooted(op.kind) || point_to_point(op.kind) || op.root == 0,
+            "{}, operation {}: root {} of {}, which has no root", place_, at_, op.root,
+            name(op.kind));
+    require(op.count <= max_elements, "{}, operation {}: {} elements are more than {}", place_, at_,
+            op.count, max_elements);
+    check_splits(op, op.send_splits, size, "send_splits");
+    check_splits(op, op.recv_splits, size, "recv_splits");
     require(op.kind != CommKind::barrier || op.count == 0, "{}, operation {}: a barrier of {}",
             place_, at_, op.count);
     if (op.async_id) {
@@ -75,6 +82,20 @@ class ProgramCheck {
               "{}, operation {}: async operation {} is already in flight", place_, at_,
               *op.async_id);
     }
+  }
+
+  /// What a rank receives may be more or less than it sends: only the sent parts have a known sum.
+  void check_splits(const WorkloadOp& op, const std::vector<std::uint64_t>& splits,
+                    std::size_t group_size, std::string_view key) const {
+    if (splits.empty()) return;
+    const std::string where = fmt::format("{}, operation {}: {}", place_, at_, key);
+    require(op.kind == CommKind::all_to_all, "{} of {}: only all_to_all has splits", where,
+            name(op.kind));
+    require(splits.size() == group_size, "{} has {} entries in a group of {} ranks", where,
+            splits.size(), group_size);
+    const std::uint64_t sum = checked_sum(splits, where);
+    require(&splits != &op.send_splits || sum == op.count, "{} sum to {}, the operation has {}",
+            where, sum, op.count);
   }
 
   void check_mark(const WorkloadOp& op) {
@@ -189,6 +210,30 @@ std::optional<Collective> as_collective(CommKind kind) noexcept {
 
 std::uint64_t bytes_of(const WorkloadOp& op) noexcept { return op.count * size_of(op.dtype); }
 
+std::uint64_t checked_product(std::uint64_t a, std::uint64_t b, std::string_view what) {
+  std::uint64_t product = 0;
+  require(!__builtin_mul_overflow(a, b, &product), "{}: {} x {} does not fit in 64 bits", what, a,
+          b);
+  return product;
+}
+
+std::uint64_t checked_sum(std::uint64_t a, std::uint64_t b, std::string_view what) {
+  std::uint64_t sum = 0;
+  require(!__builtin_add_overflow(a, b, &sum), "{}: {} + {} does not fit in 64 bits", what, a, b);
+  return sum;
+}
+
+std::uint64_t checked_sum(const std::vector<std::uint64_t>& values, std::string_view what) {
+  std::uint64_t sum = 0;
+  for (const std::uint64_t value : values) sum = checked_sum(sum, value, what);
+  return sum;
+}
+
+bool rooted(CommKind kind) noexcept {
+  return kind == CommKind::broadcast || kind == CommKind::reduce || kind == CommKind::gather ||
+         kind == CommKind::scatter;
+}
+
 std::uint64_t count_steps(const std::vector<WorkloadOp>& program) noexcept {
   std::uint64_t steps = 0;
   for (const WorkloadOp& op : program)
@@ -241,6 +286,7 @@ std::string with_thousands(std::uint64_t value) {
 std::string describe(const WorkloadOp& op) {
   switch (op.op) {
     case WorkloadOpKind::compute:
+      if (op.flops > 0) return fmt::format("compute {} flop", with_thousands(op.flops));
       return fmt::format("compute {:.3f} ms", static_cast<double>(op.duration_ns) / 1e6);
     case WorkloadOpKind::collective:
     case WorkloadOpKind::p2p:

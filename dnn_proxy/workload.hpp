@@ -50,6 +50,8 @@ struct WorkloadOp {
   // compute: busy time, and idle time of the recording that is neither compute nor communication
   std::int64_t duration_ns = 0;
   std::int64_t gap_ns = 0;
+  std::uint64_t flops = 0;  ///< instead of a duration: work, at whatever speed this host has
+  std::vector<std::uint64_t> shape;  ///< extents of that work, for the reader
   // collective, p2p. `count` is in elements: the vector of allreduce, broadcast and reduce; what
   // one rank contributes to allgather and gather; what one rank receives of reduce_scatter and
   // scatter; everything a rank sends in all_to_all; the message of send and recv
@@ -69,8 +71,16 @@ struct WorkloadOp {
 
   bool operator==(const WorkloadOp&) const = default;
 };
-/// count * element size.
+/// count * element size; count must not exceed max_elements.
 std::uint64_t bytes_of(const WorkloadOp&) noexcept;
+/// More elements than any operation may have.
+inline constexpr std::uint64_t max_elements = 1ULL << 50;
+/// Arithmetic that throws Error(usage) "<what>: a x b ..." instead of wrapping around.
+std::uint64_t checked_product(std::uint64_t a, std::uint64_t b, std::string_view what);
+std::uint64_t checked_sum(std::uint64_t a, std::uint64_t b, std::string_view what);
+std::uint64_t checked_sum(const std::vector<std::uint64_t>& values, std::string_view what);
+/// Whether one rank of the group has a part of its own: the others send to it or receive from it.
+bool rooted(CommKind) noexcept;
 
 struct Group {
   std::string name;
@@ -106,12 +116,16 @@ std::uint64_t count_steps(const std::vector<WorkloadOp>& program) noexcept;
 
 /// Throws Error(usage), naming `where`, rank and operation, unless the programs make sense: steps
 /// open and close in turn, async identities are started once and waited for once, groups and roots
-/// exist.
+/// exist, splits cover their operation.
 void validate(const Workload&, std::string_view where);
 
 /// The first `steps` recorded steps after skipping `skip`, with what lies before each step; every
 /// rank alike. Throws Error(usage) when there are not enough.
 Workload select_steps(const Workload&, std::uint64_t skip, std::uint64_t steps);
+
+/// Throws Error(usage), naming the operation and both ranks' values, unless all recorded ranks of a
+/// group do the same collectives in it, in the same order.
+void check_ranks_agree(const Workload&);
 
 /// Reads a workload file, plain or gzip. Strict: an unknown key, name or inconsistent size throws
 /// Error(usage) with the line and its byte offset.

@@ -40,7 +40,8 @@ void add_transfer(Json& line, const WorkloadOp& op, const Workload& workload) {
   line["count"] = op.count;
   line["bytes"] = bytes_of(op);
   line["dtype"] = name(op.dtype);
-  line[point_to_point(op.kind) ? "peer" : "root"] = op.root;
+  if (point_to_point(op.kind)) line["peer"] = op.root;
+  if (rooted(op.kind)) line["root"] = op.root;
   if (!op.send_splits.empty()) line["send_splits"] = op.send_splits;
   if (!op.recv_splits.empty()) line["recv_splits"] = op.recv_splits;
   if (op.async_id) line["async"] = *op.async_id;
@@ -50,7 +51,11 @@ Json op_json(Rank rank, const WorkloadOp& op, const Workload& workload) {
   Json line = {{"rank", rank}, {"op", name(op.op)}};
   switch (op.op) {
     case WorkloadOpKind::compute:
-      line["duration_ns"] = op.duration_ns;
+      if (op.flops > 0)
+        line["flops"] = op.flops;
+      else
+        line["duration_ns"] = op.duration_ns;
+      if (!op.shape.empty()) line["shape"] = op.shape;
       line["gap_ns"] = op.gap_ns;
       break;
     case WorkloadOpKind::collective:
@@ -117,8 +122,8 @@ class Reader {
     require(line > 0, "{}: empty file, expected a {} header", source_, schema);
     require(ops_ > 0, "{}: a header without operations: nothing to replay", source_);
     for (const auto& program : workload_.programs)
-      require(count_steps(program) <= steps_, "{}: more steps than the header's {}", source_,
-              steps_);
+      require(!steps_ || count_steps(program) <= *steps_, "{}: more steps than the header's {}",
+              source_, steps_.value_or(0));
     validate(workload_, source_);
     return std::move(workload_);
   }
@@ -129,8 +134,9 @@ class Reader {
     StrictObject header(json, where);
     const std::string found = header.string("schema");
     require(found == schema, "{}: schema \"{}\", this program reads \"{}\"", where, found, schema);
-    workload_.format = header.string("format");
-    workload_.source = header.string("source");
+    workload_.format = optional_string(header, "format", "unknown");
+    workload_.source =
+        optional_string(header, "source", std::filesystem::path(source_).filename().string());
     workload_.world = to_rank(header.count("world"), where + " world");
     workload_.ranks = rank_list(header.at("ranks"), where + " ranks");
     workload_.programs.resize(workload_.ranks.size());
@@ -142,15 +148,19 @@ class Reader {
           {group.string("name"), rank_list(group.at("ranks"), where + " groups")});
       group.finish();
     }
-    steps_ = header.count("steps");
-    read_exactness(header.at("exactness"), where + " exactness");
-    const Json& notes = header.at("notes");
+    if (header.find("steps") != nullptr) steps_ = header.count("steps");
+    if (const Json* exactness = header.find("exactness"))
+      read_exactness(*exactness, where + " exactness");
+    if (const Json* notes = header.find("notes")) read_notes(*notes, where);
+    header.finish();
+  }
+
+  void read_notes(const Json& notes, const std::string& where) {
     require(notes.is_array(), "{}: notes must be an array", where);
     for (const Json& note : notes) {
       require(note.is_string(), "{}: a note must be a string", where);
       workload_.notes.push_back(note.get<std::string>());
     }
-    header.finish();
   }
 
   void read_exactness(const Json& json, const std::string& where) {
@@ -175,8 +185,7 @@ class Reader {
     op.op = parse_workload_op_kind(object.string("op"), where + " op");
     switch (op.op) {
       case WorkloadOpKind::compute:
-        op.duration_ns = nanoseconds(object, "duration_ns");
-        op.gap_ns = nanoseconds(object, "gap_ns");
+        read_compute(object, op);
         break;
       case WorkloadOpKind::collective:
       case WorkloadOpKind::p2p:
@@ -205,22 +214,80 @@ class Reader {
       ++op.group;
     require(op.group < workload_.groups.size(), "{}: group \"{}\" is not in the header", where,
             group);
-    op.count = object.count("count");
-    op.dtype = parse_data_type(object.string("dtype"), where + " dtype");
-    const std::uint64_t bytes = object.count("bytes");
-    require(op.count <= (1ULL << 50) && bytes == bytes_of(op), "{}: {} {} are {} bytes, not {}",
-            where, op.count, name(op.dtype), bytes_of(op), bytes);
-    op.root = to_rank(object.count(point_to_point(op.kind) ? "peer" : "root"), where + " root");
+    read_size(object, op);
+    if (point_to_point(op.kind))
+      op.root = to_rank(object.count("peer"), where + " peer");
+    else if (object.find("root") != nullptr)
+      op.root = to_rank(object.count("root"), where + " root");
+    read_splits(object, op);
+    if (object.find("async") != nullptr) op.async_id = object.count("async");
+  }
+
+  /// Elements from `count`, from `bytes` or from both, which must agree; a barrier needs neither.
+  static void read_size(StrictObject& object, WorkloadOp& op) {
+    const std::string& where = object.where();
+    const bool counted = object.find("count") != nullptr;
+    const bool sized = object.find("bytes") != nullptr;
+    const bool barrier = op.kind == CommKind::barrier;
+    if (!barrier || object.find("dtype") != nullptr)
+      op.dtype = parse_data_type(object.string("dtype"), where + " dtype");
+    require(counted || sized || barrier, "{}: {} needs \"count\" or \"bytes\"", where,
+            name(op.kind));
+    const std::uint64_t bytes = sized ? object.count("bytes") : 0;
+    op.count = counted ? object.count("count") : bytes / size_of(op.dtype);
+    require(op.count <= max_elements, "{}: {} elements are more than {}", where, op.count,
+            max_elements);
+    if (sized && !counted)
+      require(bytes == bytes_of(op), "{}: {} bytes are not a whole number of {}", where, bytes,
+              name(op.dtype));
+    require(!sized || bytes == bytes_of(op), "{}: {} {} are {} bytes, not {}", where, op.count,
+            name(op.dtype), bytes_of(op), bytes);
+  }
+
+  static void read_splits(StrictObject& object, WorkloadOp& op) {
+    const std::string& where = object.where();
     if (const Json* splits = object.find("send_splits"))
       op.send_splits = counts(*splits, where + " send_splits");
     if (const Json* splits = object.find("recv_splits"))
       op.recv_splits = counts(*splits, where + " recv_splits");
-    if (object.find("async") != nullptr) op.async_id = object.count("async");
+    const Json* both = object.find("splits");
+    if (both == nullptr) return;
+    require(op.send_splits.empty() && op.recv_splits.empty(),
+            "{}: splits beside send_splits or recv_splits", where);
+    if (!both->is_object()) {
+      op.send_splits = op.recv_splits = counts(*both, where + " splits");
+      return;
+    }
+    StrictObject parts(*both, where + " splits");
+    op.send_splits = counts(parts.at("send"), where + " splits send");
+    op.recv_splits = counts(parts.at("recv"), where + " splits recv");
+    parts.finish();
+  }
+
+  static void read_compute(StrictObject& object, WorkloadOp& op) {
+    const std::string& where = object.where();
+    const bool timed = object.find("duration_ns") != nullptr;
+    require(timed != (object.find("flops") != nullptr),
+            "{}: compute needs either \"duration_ns\" or \"flops\"", where);
+    if (timed) {
+      op.duration_ns = nanoseconds(object, "duration_ns");
+    } else {
+      op.flops = object.count("flops");
+      require(op.flops >= 1 && op.flops <= 1ULL << 62, "{}: flops of {}", where, op.flops);
+    }
+    if (object.find("gap_ns") != nullptr) op.gap_ns = nanoseconds(object, "gap_ns");
+    if (const Json* shape = object.find("shape")) op.shape = counts(*shape, where + " shape");
+  }
+
+  static std::string optional_string(StrictObject& object, std::string_view key,
+                                     std::string fallback) {
+    return object.find(key) == nullptr ? std::move(fallback) : object.string(key);
   }
 
   std::string source_;
   Workload workload_;
-  std::uint64_t steps_ = 0, ops_ = 0;
+  std::optional<std::uint64_t> steps_;
+  std::uint64_t ops_ = 0;
 };
 
 void write_text(std::ostream& out, const Workload& workload) {

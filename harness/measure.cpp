@@ -53,7 +53,9 @@ class Sampler {
   }
   /// Iterations of the next batch, now measured; 0 once the series is complete.
   std::size_t next_batch(const std::vector<double>& samples_us) {
-    const std::size_t length = plan_.next(samples_us, elapsed_s_, iteration_s_);
+    taken_ += last_batch_;
+    const std::size_t length = plan_.next(taken_, samples_us, elapsed_s_, iteration_s_);
+    last_batch_ = length;
     if (length == 0) return 0;
     job_.monitor.enter(Phase::timed);
     run_batch(length, iteration_s_ < long_call_s ? cold_calls : 0);
@@ -62,6 +64,11 @@ class Sampler {
   const Stamp& stamp(Rank rank, std::size_t iteration) const {
     return all_[static_cast<std::size_t>(rank) * mine_.size() + iteration];
   }
+  /// Whether an iteration of the batch becomes a sample.
+  bool keeps(std::size_t iteration) const noexcept {
+    return (taken_ + iteration) % plan_.stride() == 0;
+  }
+  bool capped() const noexcept { return plan_.stride() != 1; }
   bool hit_time_limit() const noexcept { return plan_.hit_time_limit(); }
 
  private:
@@ -94,11 +101,13 @@ class Sampler {
   SamplingPlan plan_;
   std::int64_t started_ns_;
   double elapsed_s_ = 0, iteration_s_ = 0;  ///< rank 0's, the same on every rank
+  std::size_t taken_ = 0, last_batch_ = 0;  ///< iterations measured before and in the batch
   std::vector<Stamp> mine_, all_;           ///< last element: elapsed and batch time of the rank
 };
 
 void add_flags(Series& series, const Sampler& sampler, const SamplingOptions& options) {
   series.flags = sample_flags(series.samples_us, options.confidence);
+  if (sampler.capped()) series.flags.emplace_back("samples_capped");
   if (sampler.hit_time_limit()) series.flags.emplace_back("time_limit");
 }
 
@@ -173,6 +182,7 @@ Series measure_collective(Job& job, const ClockMap& clocks, const SamplingOption
   sampler.warm_up();
   while (const std::size_t length = sampler.next_batch(series.samples_us)) {
     for (std::size_t i = 0; i < length; ++i) {
+      if (!sampler.keeps(i)) continue;
       const Iteration result = iteration(i);
       series.samples_us.push_back(result.time_us);
       skews_us.push_back(result.skew_us);
@@ -204,6 +214,7 @@ Series measure_pattern(Job& job, const SamplingOptions& options,
   sampler.warm_up();
   while (const std::size_t length = sampler.next_batch(series.samples_us)) {
     for (std::size_t i = 0; i < length; ++i) {
+      if (!sampler.keeps(i)) continue;
       const Stamp& stamp = sampler.stamp(0, i);
       const auto spent_ns = static_cast<double>(stamp.out_ns - stamp.in_ns);
       series.samples_us.push_back(spent_ns * 1e-3 / static_cast<double>(repeats));

@@ -29,12 +29,14 @@ class SyncBarrier {
   Transport& transport_;
 };
 
-/// All samples of one series. Every rank holds the same contents.
+/// The samples of one series: all iterations, or with "samples_capped" every k-th of more than
+/// SamplingPlan::sample_limit. Every rank holds the same contents.
 struct Series {
   std::vector<double> samples_us;
   double first_call_us = 0;
-  double entry_skew_us = 0;        ///< median over iterations of last-in minus first-in
-  std::vector<std::string> flags;  ///< see sample_flags(), "entry_skew", "time_limit"
+  double entry_skew_us = 0;  ///< median over iterations of last-in minus first-in
+  std::vector<std::string>
+      flags;  ///< see sample_flags(), "entry_skew", "time_limit", "samples_capped"
 };
 
 /// One call of a collective per iteration. A sample is last rank in to last rank out. Stops as

@@ -39,7 +39,8 @@ struct RunOptions {
   double timeout_s = 60;
   std::uint64_t seed = 1;
   std::string label;
-  std::vector<std::string> argv;  ///< the whole command line
+  std::vector<std::string> argv;      ///< the whole command line
+  std::vector<std::string> warnings;  ///< about these options; stored as run.warnings
 };
 
 }  // namespace commtune

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <sstream>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -96,7 +97,8 @@ Json own_placement(Job& job, const Topology& topology) {
           {"cpuset", placement.cpuset},
           {"numa", std::move(numa)},
           {"gpu", nullptr},
-          {"library", library_to_json(job.library)}};
+          {"library", library_to_json(job.library)},
+          {"allowed", topology.allowed}};
 }
 
 /// The numbers before and after the first dot, or all of the text when it does not start so.
@@ -176,7 +178,8 @@ std::string processor_model(std::string_view cpuinfo) {
 }
 
 Json describe_run(Job& job, const RunOptions& options, double clock_error_us) {
-  const Topology topology = discover_topology();
+  Topology topology = discover_topology();
+  std::set<int> allowed;  // of all ranks here: a bound rank alone sees only its own processors
   Json ranks = Json::array(), hosts = Json::array();
   std::vector<LoadedLibrary> libraries;
   for (const std::string& text :
@@ -184,11 +187,16 @@ Json describe_run(Job& job, const RunOptions& options, double clock_error_us) {
     Json rank = parse_json(text, "placement of a rank");
     libraries.push_back(library_from_json(rank["library"]));
     rank.erase("library");
+    if (rank["host"] == topology.host) {
+      for (const Json& processor : rank["allowed"]) allowed.insert(processor.get<int>());
+    }
+    rank.erase("allowed");
     if (std::find(hosts.begin(), hosts.end(), rank["host"]) == hosts.end()) {
       hosts.push_back(rank["host"]);
     }
     ranks.push_back(std::move(rank));
   }
+  topology.allowed_processors = static_cast<int>(allowed.size());
   std::size_t variables = 0;
   while (environ[variables] != nullptr) ++variables;
   Json run = Json::object();
@@ -208,7 +216,9 @@ Json describe_run(Job& job, const RunOptions& options, double clock_error_us) {
   run["malloc"] = malloc_note();
   run["seed"] = options.seed;
   run["clock_error_us"] = finite(clock_error_us);
-  run["warnings"] = library_warnings(libraries);
+  std::vector<std::string> warnings = library_warnings(libraries);
+  warnings.insert(warnings.end(), options.warnings.begin(), options.warnings.end());
+  run["warnings"] = std::move(warnings);
   return run;
 }
 

@@ -126,7 +126,7 @@ void read_nested(StrictObject& object, Row& row) {
   StrictObject check(object.at("check"), object.where() + ": check");
   row.check_iterations = check.count("iterations");
   row.check_wrong = check.count("wrong");
-  row.check_max_ulp = number_or_nan(check, "max_ulp");
+  row.check_max_ulp = optional_number(check, "max_ulp");
   check.finish();
 
   const Json& flags = object.at("flags");
@@ -174,7 +174,7 @@ Json to_json(const Row& row) {
   json["busbw_gbs"] = number_or_null(row.busbw_gbs);
   json["check"] = {{"iterations", row.check_iterations},
                    {"wrong", row.check_wrong},
-                   {"max_ulp", finite(row.check_max_ulp)}};
+                   {"max_ulp", number_or_null(row.check_max_ulp)}};
   json["flags"] = row.flags;
   json["status"] = row.status;
   json["reason"] = text_or_null(row.reason);

@@ -31,6 +31,8 @@ struct Row {
   int ranks = 0, nodes = 1, ppn = 0;
   std::string algorithm_asked, algorithm_used, algorithm_evidence;
   Json params = Json::object();
+  /// `bytes_total` is what algorithm bandwidth counts: total_bytes() of a collective; in a
+  /// point-to-point row the messages of one way of the pattern (a window of `bandwidth`).
   std::uint64_t bytes_asked = 0, bytes_per_rank = 0, bytes_total = 0, bytes_off_node = 0, count = 0;
   std::string dtype, op;
   std::optional<int> root;
@@ -40,7 +42,7 @@ struct Row {
   std::optional<double> entry_skew_us, first_call_us, algbw_gbs, busbw_gbs;
   MachineState machine;
   std::uint64_t check_iterations = 0, check_wrong = 0;
-  double check_max_ulp = 0;
+  std::optional<double> check_max_ulp = 0;  ///< null: wrong integers, NaN or infinity
   std::vector<std::string> flags;
   std::string status = "ok", reason;
 };
@@ -71,8 +73,11 @@ class ResultFile {
   std::filesystem::path path_;
   Json document_;
 };
-/// Marks a file that a dead job left `partial` as `failed` with `reason`; no-op when it is finished
-/// or absent.
+/// Replaces what an earlier run left at `path` by an empty `partial` document, before anything starts,
+/// so that a job that dies at once leaves no stale result. No-op for an empty path.
+void begin_result_file(const std::filesystem::path& path, const RunOptions&);
+/// Marks a file that a dead job left `partial` as `failed` with `reason`; no-op when it is finished,
+/// absent or not a regular file.
 void close_result_file(const std::filesystem::path&, std::string_view reason);
 
 struct ResultDocument {

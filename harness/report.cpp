@@ -34,11 +34,18 @@ std::string check_text(const Row& row) {
   return row.check_wrong == 0 ? "ok" : fmt::format("{} wrong", row.check_wrong);
 }
 
+std::string shown_algorithm(const Row& row) {
+  const bool observed = !row.algorithm_used.empty() && row.algorithm_used != "unknown";
+  return observed ? row.algorithm_used : row.algorithm_asked;
+}
+
 std::string comment_line(const Row& row) {
-  const std::string& algorithm =
-      row.algorithm_used.empty() ? row.algorithm_asked : row.algorithm_used;
-  return fmt::format("# {} {}{}{} {}: {}\n", row.status, row.test, algorithm.empty() ? "" : "/",
-                     algorithm, format_size(row.bytes_per_rank),
+  const std::string algorithm = shown_algorithm(row);
+  const bool names_library = row.status == "failed" && !row.library.empty();
+  return fmt::format("# {} {}{}{} {}{}{}: {}\n", row.status, row.test, algorithm.empty() ? "" : "/",
+                     algorithm,
+                     format_size(row.bytes_per_rank != 0 ? row.bytes_per_rank : row.bytes_asked),
+                     names_library ? ", library " : "", names_library ? row.library : "",
                      row.reason.empty() ? "no reason given" : row.reason);
 }
 

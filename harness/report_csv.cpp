@@ -11,7 +11,9 @@ constexpr std::string_view header =
     "nodes,ppn,bytes_per_rank,bytes_total,bytes_off_node,count,dtype,op,root,in_place,buffers,"
     "samples,median_us,ci_low_us,ci_high_us,mean_us,min_us,p50_us,p90_us,p95_us,p99_us,max_us,"
     "entry_skew_us,first_call_us,algbw_gbs,busbw_gbs,check_iterations,check_wrong,check_max_ulp,"
-    "c2c_before_ns,c2c_after_ns,load,steal,flags,status,reason\n";
+    "c2c_before_ns,c2c_after_ns,load,steal,flags,status,reason,bytes_asked,evidence,copy_before_"
+    "gbs,"
+    "copy_after_gbs\n";
 
 /// Quotes a field as RFC 4180 does when it holds a separator.
 std::string csv_quoted(std::string_view text) {
@@ -63,6 +65,10 @@ class CsvReport final : public Report {
     append(fmt::format("{}", fmt::join(row.flags, " ")));
     append(json["status"]);
     append(json["reason"]);
+    append(json["bytes_asked"]);
+    append(json["algorithm"]["evidence"]);
+    append(machine["copy_gbs"][0]);
+    append(machine["copy_gbs"][1]);
     out_ << line_ << '\n' << std::flush;
   }
   void end(std::string_view /*status*/, std::string_view /*reason*/) override {}

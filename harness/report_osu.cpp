@@ -44,7 +44,7 @@ class OsuReport final : public Report {
                         collective ? " latency" : "");
     out_ << fmt::format("# Transport: {}, library: {}, algorithm: {}, ranks: {}{}\n", row.transport,
                         row.library.empty() ? "none" : row.library,
-                        row.algorithm_used.empty() ? "none" : row.algorithm_used, row.ranks,
+                        row.algorithm_used.empty() ? "none" : shown_algorithm(row), row.ranks,
                         row.in_place ? ", in place" : "");
     if (!sized) {
       out_ << "# Avg Latency(us)\n";

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fmt/format.h>
 #include <tuple>
 
@@ -6,12 +7,6 @@
 
 namespace commtune {
 namespace {
-
-/// A library's algorithm that nobody observed is shown as what was asked for: "native".
-std::string shown_algorithm(const Row& row) {
-  if (row.algorithm_used == "unknown") return row.algorithm_asked;
-  return row.algorithm_used.empty() ? "-" : row.algorithm_used;
-}
 
 /// Three or more significant digits at any magnitude, never an exponent below a million.
 std::string figure(double value) {
@@ -61,10 +56,12 @@ class TableReport final : public Report {
         if (warning.is_string()) out_ << "# warning: " << warning.get<std::string>() << '\n';
       }
     }
+    out_ << "# busbw is algbw times a factor of the collective, not the rate of a link\n";
     out_ << std::flush;
   }
   void add(const Row& row) override {
-    const Group group{row.test, row.dtype, row.op, row.in_place, row.buffers, row.root};
+    const Group group{row.test,    row.dtype, row.op,       row.in_place,
+                      row.buffers, row.root,  row.nodes > 1};
     if (group != group_) {
       group_ = group;
       print_header(row);
@@ -79,10 +76,10 @@ class TableReport final : public Report {
   }
 
  private:
-  using Group =
-      std::tuple<std::string, std::string, std::string, bool, std::string, std::optional<int>>;
+  using Group = std::tuple<std::string, std::string, std::string, bool, std::string,
+                           std::optional<int>, bool>;
   static constexpr const char* layout =
-      "{:>8}  {:<22} {:>10} {:>21} {:>10} {:>10} {:>8} {:>8}  {:<9} {}";
+      "{:>8}  {:<22} {:>10} {:>21} {:>10} {:>10} {:>8} {:>8}{}  {:<9} {}";
 
   void print_header(const Row& row) {
     std::string title = "\n# " + row.test;
@@ -91,15 +88,23 @@ class TableReport final : public Report {
     if (row.root) title += fmt::format(", root {}", *row.root);
     title += row.in_place ? ", in place, " : ", ";
     out_ << title << row.buffers << " buffers; times in us, bandwidths in GB/s (10^9)\n";
-    print_line("size", "algorithm", "median", "interval", "p99", "max", "algbw", "busbw", "check",
-               "flags");
+    print_line("size", "algorithm", "median", "interval", "p99", "max", "algbw", "busbw",
+               row.nodes > 1 ? fmt::format(" {:>10}", "off-node") : "", "check", "flags");
+  }
+  /// A column of its own only where there is more than one node.
+  static std::string off_node_text(const Row& row) {
+    if (row.nodes <= 1) return {};
+    const bool unknown =
+        std::find(row.flags.begin(), row.flags.end(), "off_node_unknown") != row.flags.end();
+    return fmt::format(" {:>10}", unknown ? "n/a" : format_size(row.bytes_off_node));
   }
   void print_row(const Row& row) {
     const TimeSummary& time = *row.time;
-    print_line(format_size(row.bytes_per_rank), shown_algorithm(row), figure(time.median),
+    const std::string algorithm = row.algorithm_used.empty() ? "-" : shown_algorithm(row);
+    print_line(format_size(row.bytes_per_rank), algorithm, figure(time.median),
                fmt::format("[{}, {}]", figure(time.ci_low), figure(time.ci_high)), figure(time.p99),
-               figure(time.max), figure(row.algbw_gbs), figure(row.busbw_gbs), check_text(row),
-               fmt::format("{}", fmt::join(row.flags, " ")));
+               figure(time.max), figure(row.algbw_gbs), figure(row.busbw_gbs), off_node_text(row),
+               check_text(row), fmt::format("{}", fmt::join(row.flags, " ")));
   }
   template <class... Fields>
   void print_line(const Fields&... fields) {

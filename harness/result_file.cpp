@@ -54,8 +54,18 @@ void ResultFile::finish(std::string_view status, std::string_view reason) {
   write_json_atomically(path_, document_);
 }
 
+void begin_result_file(const std::filesystem::path& path, const RunOptions& options) {
+  if (path.empty()) return;
+  Json run = Json::object();
+  run["argv"] = options.argv;
+  run["label"] = options.label.empty() ? Json() : Json(options.label);
+  run["seed"] = options.seed;
+  write_json_atomically(path, new_document(std::move(run)));
+}
+
 void close_result_file(const std::filesystem::path& path, std::string_view reason) {
-  if (path.empty() || !std::filesystem::exists(path)) return;
+  std::error_code ignored;
+  if (path.empty() || !std::filesystem::is_regular_file(path, ignored)) return;
   Json document = read_json(path);
   const auto status = document.find("status");
   if (status == document.end() || *status != "partial") return;

@@ -20,7 +20,11 @@ Iteration combine(std::span<const Stamp> stamps, std::span<const std::int64_t> o
 }
 
 SamplingPlan::SamplingPlan(const SamplingOptions& options, std::size_t largest_batch)
-    : options_(options), largest_batch_(std::max<std::size_t>(largest_batch, 1)) {}
+    : options_(options), largest_batch_(std::max<std::size_t>(largest_batch, 1)) {
+  if (options.iterations.value_or(0) > sample_limit) {
+    stride_ = static_cast<std::size_t>((*options.iterations - 1) / sample_limit + 1);
+  }
+}
 
 bool SamplingPlan::precise(const std::vector<double>& samples_us, double iteration_s) const {
   const std::size_t n = samples_us.size();
@@ -30,11 +34,11 @@ bool SamplingPlan::precise(const std::vector<double>& samples_us, double iterati
   return (summary.ci_high - summary.ci_low) / 2 <= options_.precision * summary.median;
 }
 
-std::size_t SamplingPlan::next(const std::vector<double>& samples_us, double elapsed_s,
-                               double iteration_s) {
+std::size_t SamplingPlan::next(std::size_t iterations, const std::vector<double>& samples_us,
+                               double elapsed_s, double iteration_s) {
   const bool fixed = options_.iterations.has_value();
   const std::size_t wanted = fixed ? static_cast<std::size_t>(*options_.iterations) : sample_limit;
-  if (samples_us.size() >= wanted) return 0;
+  if (iterations >= wanted) return 0;
   double allowance_s = 0.2;
   if (!fixed) {
     if (precise(samples_us, iteration_s)) return 0;
@@ -45,7 +49,7 @@ std::size_t SamplingPlan::next(const std::vector<double>& samples_us, double ela
     }
     allowance_s = std::clamp(left_s, 0.0, allowance_s);
   }
-  std::size_t batch = std::min({growth_, largest_batch_, wanted - samples_us.size()});
+  std::size_t batch = std::min({growth_, largest_batch_, wanted - iterations});
   growth_ = std::min(growth_ * 2, largest_batch_);
   if (iteration_s > 0 && static_cast<double>(batch) * iteration_s > allowance_s) {
     batch = static_cast<std::size_t>(allowance_s / iteration_s);

@@ -88,7 +88,7 @@ extern const Benchmark benchmark_bandwidth{
     .name = "bandwidth",
     .summary =
         "rank 0 sends windows of 64 messages to rank 1, which acknowledges each window with "
-        "4 bytes; the time is that of a window",
+        "4 bytes; time and bytes_total are those of a window",
     .kind = BenchmarkKind::point_to_point,
     .default_sizes = "1:4M:x4",
     .collective = {},

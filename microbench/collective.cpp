@@ -109,8 +109,7 @@ void check_results(BenchContext& context, const Choice& choice, Prepared& prepar
   if (iterations == 0 || row.count == 0) return;
   job.monitor.enter(Phase::check);
   const auto& slots = prepared.memory->slots();
-  std::uint64_t wrong = 0;
-  std::string first;
+  CheckSummary summary;
   for (std::uint64_t i = 0; i < iterations; ++i) {
     const CallSlot& slot = slots[i % slots.size()];
     const std::uint64_t seed = context.options().seed + i;
@@ -119,13 +118,11 @@ void check_results(BenchContext& context, const Choice& choice, Prepared& prepar
     job.monitor.beat(i);
     const Call call = choice.algorithm == nullptr ? library_result(context, slot) : slot.call;
     const CheckResult result = check_output(call, job.rank(), job.size(), seed);
-    if (wrong == 0 && result.wrong != 0) {
-      first = fmt::format("iteration {}, element {}: got {}, expected {}", i, result.first_index,
-                          result.got, result.expected);
-    }
-    wrong += result.wrong;
+    summary.add(result.wrong, result.max_ulp,
+                fmt::format("element {}: got {}, expected {}", result.first_index, result.got,
+                            result.expected));
   }
-  context.record_check(row, iterations, wrong, first);
+  context.record_check(row, summary);
 }
 
 Series time_operations(BenchContext& context, Prepared& prepared, std::size_t sweep_bytes) {
@@ -223,7 +220,7 @@ void run_collective_benchmark(BenchContext& context) {
     for (const Choice& choice : choose(context, collective, count * size_of(options.dtype))) {
       Row row = context.new_row();
       describe_row(row, call, asked, options);
-      if (sized && count == 0) {
+      if (sized && count == 0 && asked != 0) {
         describe_algorithm(context, choice, row);
         context.skip(std::move(row),
                      fmt::format("no whole {} element in {} bytes", name(options.dtype), asked));

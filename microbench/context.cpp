@@ -121,21 +121,37 @@ void BenchContext::probe(Row& row, int which) {
 void BenchContext::record_series(Row& row, const Series& series) const {
   row.time = summarise(series.samples_us, options().sampling.confidence);
   row.first_call_us = series.first_call_us;
-  row.entry_skew_us = series.entry_skew_us;
+  if (benchmark().collective) row.entry_skew_us = series.entry_skew_us;
   row.flags.insert(row.flags.end(), series.flags.begin(), series.flags.end());
   if (row.time->median <= 0 || row.bytes_total == 0) return;
   row.algbw_gbs = static_cast<double>(row.bytes_total) / (row.time->median * 1e3);
-  if (!benchmark().collective) return;
-  const auto factor = bus_factor(*benchmark().collective, row.ranks);
+  const auto factor =
+      benchmark().collective ? bus_factor(*benchmark().collective, row.ranks) : std::optional(1.0);
   if (factor) row.busbw_gbs = *row.algbw_gbs * *factor;
 }
 
-void BenchContext::record_check(Row& row, std::uint64_t iterations, std::uint64_t wrong,
-                                const std::string& first) {
-  row.check_iterations = iterations;
+void CheckSummary::add(std::uint64_t wrong_elements, std::optional<double> ulp,
+                       const std::string& where) {
+  if (wrong == 0 && wrong_elements != 0) {
+    first = fmt::format("iteration {}, {}", iterations, where);
+  }
+  ++iterations;
+  wrong += wrong_elements;
+  if (max_ulp) max_ulp = ulp ? std::max(max_ulp, ulp) : std::nullopt;
+}
+
+void BenchContext::record_check(Row& row, const CheckSummary& mine) {
+  row.check_iterations = mine.iterations;
   std::string where;
-  const auto counts = allgather_value(job_.bootstrap, wrong);
-  const auto texts = allgather_string(job_.bootstrap, first);
+  const auto counts = allgather_value(job_.bootstrap, mine.wrong);
+  const auto texts = allgather_string(job_.bootstrap, mine.first);
+  constexpr double undefined = -1;
+  for (const double ulp : allgather_value(job_.bootstrap, mine.max_ulp.value_or(undefined))) {
+    if (row.check_max_ulp) {
+      row.check_max_ulp =
+          ulp == undefined ? std::nullopt : std::optional(std::max(*row.check_max_ulp, ulp));
+    }
+  }
   for (std::size_t rank = 0; rank < counts.size(); ++rank) {
     row.check_wrong += counts[rank];
     if (counts[rank] != 0 && where.empty()) where = fmt::format("rank {}, {}", rank, texts[rank]);
@@ -152,8 +168,9 @@ void BenchContext::emit(const Row& row, const std::vector<double>& samples_us) {
   file_->add(row);
   report_->add(row);
   if (row.status == "failed") {
-    fmt::print(stderr, "commtune: {}/{}, {} ranks, {} bytes, {}: {}\n", row.test,
-               row.algorithm_asked, row.ranks, row.bytes_per_rank, row.dtype, row.reason);
+    fmt::print(stderr, "commtune: {}/{}{}{}, {} ranks, {} bytes, {}: {}\n", row.test,
+               row.algorithm_asked, row.library.empty() ? "" : ", library ", row.library, row.ranks,
+               row.bytes_per_rank, row.dtype, row.reason);
   }
   if (!samples_.is_open() || samples_us.empty()) return;
   samples_ << sample_line(row, samples_us).dump() << '\n' << std::flush;

@@ -1,6 +1,7 @@
 #pragma once
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -14,10 +15,14 @@
 
 namespace commtune {
 
-/// Wrong elements of one row, summed over all ranks, and where the first one is.
+/// What one rank found wrong in one row.
 struct CheckSummary {
-  std::uint64_t iterations = 0, checked = 0, wrong = 0;
-  std::string first;  ///< "rank 1, element 8: got 3, expected 4"; empty when nothing is wrong
+  std::uint64_t iterations = 0, wrong = 0;
+  std::string first;  ///< "iteration 0, element 8: got 3, expected 4"; empty when nothing is wrong
+  std::optional<double> max_ulp = 0;  ///< as in CheckResult, over all iterations
+
+  /// Adds one iteration; `where` describes its first wrong element.
+  void add(std::uint64_t wrong_elements, std::optional<double> ulp, const std::string& where);
 };
 
 /// What one rank knows while benchmarks run. Rows are the same on all ranks; rank 0 writes them.
@@ -50,7 +55,7 @@ class BenchContext {
   /// Fills the times and bandwidths of `row` from its samples.
   void record_series(Row&, const Series&) const;
   /// Collective: merges every rank's check into the row; rank 0 reports the first wrong element.
-  void record_check(Row&, std::uint64_t iterations, std::uint64_t wrong, const std::string& first);
+  void record_check(Row&, const CheckSummary&);
   void emit(const Row&, const std::vector<double>& samples_us);
   void skip(Row, std::string reason);
 

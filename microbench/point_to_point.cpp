@@ -28,18 +28,17 @@ void check_pattern_rows(BenchContext& context, const PointToPoint& pattern, Rota
   const std::uint64_t iterations = context.options().check;
   if (iterations == 0) return;
   job.monitor.enter(Phase::check);
-  std::uint64_t wrong = 0;
-  std::string first;
+  CheckSummary summary;
   for (std::uint64_t i = 0; i < iterations && job.rank() < 2; ++i) {
     const PatternResult result = pattern.checked(job, memory, context.options().seed + i);
     job.monitor.beat(i);
-    if (wrong == 0 && result.wrong != 0) {
-      first = fmt::format("iteration {}, byte {}: got {}, expected {}", i, result.first_index,
-                          result.got, result.expected);
-    }
-    wrong += result.wrong;
+    const std::optional<double> ulp = result.wrong == 0 ? std::optional(0.0) : std::nullopt;
+    summary.add(result.wrong, ulp,
+                fmt::format("byte {}: got {}, expected {}", result.first_index, result.got,
+                            result.expected));
   }
-  context.record_check(row, iterations, wrong, first);
+  summary.iterations = iterations;  // ranks that only watch report the same
+  context.record_check(row, summary);
 }
 
 /// Collective: why a rank could not allocate, the same text on every rank; empty when all could.

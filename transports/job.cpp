@@ -38,21 +38,34 @@ TransportInfo mpi_info() {
 
 }  // namespace
 
+namespace {
+
+/// Tasks of a step that srun started. The script of a batch job runs in a step of its own, with a
+/// number beyond all others; it is not a launcher's rank.
+std::optional<int> slurm_tasks() {
+  constexpr unsigned long first_special_step = 4'000'000'000UL;
+  const char* const step = std::getenv("SLURM_STEP_ID");
+  if (step == nullptr || std::strtoul(step, nullptr, 10) >= first_special_step) return {};
+  const std::optional<int> tasks = number_from("SLURM_STEP_NUM_TASKS");
+  return tasks ? tasks : number_from("SLURM_NTASKS");
+}
+
+}  // namespace
+
 LauncherEnvironment launcher_environment() {
   struct Kind {
     const char *name, *rank, *size;
   };
   constexpr std::array kinds{Kind{"openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-                             Kind{"mpich", "PMI_RANK", "PMI_SIZE"},
-                             Kind{"slurm", "SLURM_PROCID", "SLURM_NTASKS"}};
+                             Kind{"mpich", "PMI_RANK", "PMI_SIZE"}};
   for (const Kind& kind : kinds) {
-    const bool slurm = std::strcmp(kind.name, "slurm") == 0;
-    if (slurm && (std::getenv("SLURM_STEP_ID") == nullptr || std::getenv("PMIX_RANK") == nullptr)) {
-      continue;
-    }
     const std::optional<int> rank = number_from(kind.rank), size = number_from(kind.size);
     if (rank && size && *size > 0) return {kind.name, *rank, *size};
   }
+  // Without a process manager interface the ranks cannot find each other: joining says so, where
+  // starting one job per task would not.
+  const std::optional<int> rank = number_from("SLURM_PROCID"), size = slurm_tasks();
+  if (rank && size && *size > 1) return {"slurm", *rank, *size};
   return {};
 }
 

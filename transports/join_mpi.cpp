@@ -24,6 +24,9 @@ using Body = std::function<int(Job&)>;
 class MpiRank {
  public:
   MpiRank(const LaunchOptions& options, const LauncherEnvironment& launcher);
+  ~MpiRank() { forget_termination(); }
+  MpiRank(const MpiRank&) = delete;
+  MpiRank& operator=(const MpiRank&) = delete;
   Outcome run(const Body& body);
 
  private:
@@ -50,12 +53,16 @@ MpiRank::MpiRank(const LaunchOptions& options, const LauncherEnvironment& launch
     if (!file_->slots().empty() && launcher.rank < launcher.size) {
       slot_ = &file_->slots()[static_cast<std::size_t>(launcher.rank)];
       prctl(PR_SET_PDEATHSIG, SIGKILL);
-      mark_termination(*slot_);
+      mark_termination(*slot_, true);
     }
   }
   slot_->enter(Phase::start);
   slot_->pid.store(getpid(), std::memory_order_release);
-  guard_ = std::make_unique<RankGuard>(*slot_, launcher.rank, monitored() ? 0 : options.timeout_s);
+  if (!monitored()) mark_termination(*slot_, false);
+  guard_ = std::make_unique<RankGuard>(*slot_, launcher.rank, monitored() ? 0 : options.timeout_s,
+                                       !monitored() && launcher.rank == 0
+                                           ? options.lost
+                                           : std::function<void(const std::string&)>());
 }
 
 std::unique_ptr<Connection> MpiRank::join() const {

@@ -47,8 +47,8 @@ void* load_module(const std::string& name, const char* symbol) {
     for (const auto& folder : module_folders())
       looked += (looked.empty() ? "" : ", ") + folder.string();
     fail(Errc::unavailable,
-         "the module commtune_{}.so is not in {}; build it (its library was not found when this "
-         "program was configured) or set COMMTUNE_MODULE_PATH",
+         "the module commtune_{}.so is not in {}: it was left out when this program was configured, "
+         "by request or because its library was not found; build it or set COMMTUNE_MODULE_PATH",
          name, looked);
   }
   void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);

@@ -10,18 +10,20 @@
 
 namespace commtune {
 
-namespace {
+RankGuard::RankGuard(const MonitorSlot& slot, int rank, double timeout_s,
+                     std::function<void(const std::string&)> lost)
+    : slot_(slot), rank_(rank), timeout_s_(timeout_s), lost_(std::move(lost)), thread_([this] {
+        watch();
+      }) {}
 
-[[noreturn]] void leave(int rank, const std::string& message, int status) {
+void RankGuard::leave(const std::string& message, int status) {
   std::fflush(stdout);
-  if (!message.empty()) std::fprintf(stderr, "commtune: rank %d: %s\n", rank, message.c_str());
+  if (!message.empty()) {
+    std::fprintf(stderr, "commtune: rank %d: %s\n", rank_, message.c_str());
+    if (lost_) lost_(message);
+  }
   _exit(status);
 }
-
-}  // namespace
-
-RankGuard::RankGuard(const MonitorSlot& slot, int rank, double timeout_s)
-    : slot_(slot), rank_(rank), timeout_s_(timeout_s), thread_([this] { watch(); }) {}
 
 RankGuard::~RankGuard() {
   {
@@ -51,17 +53,20 @@ void RankGuard::watch() {
   std::int64_t idle_until = monotonic_ns();
   std::unique_lock lock(mutex_);
   while (!stop_) {
-    changed_.wait_for(lock, std::chrono::milliseconds(500));
+    changed_.wait_for(lock, std::chrono::milliseconds(100));
     const std::int64_t now = monotonic_ns();
-    if (deadline_ && now >= deadline_->at_ns) leave(rank_, deadline_->message, deadline_->status);
-    const Phase phase = slot_.phase.load(std::memory_order_relaxed);
+    if (deadline_ && now >= deadline_->at_ns) leave(deadline_->message, deadline_->status);
+    const Phase phase = slot_.phase.load(std::memory_order_acquire);
+    if (phase == Phase::terminated) {
+      leave(fmt::format("ended by the launcher in {}: another rank was lost", slot_.where()),
+            exit_rank_lost);
+    }
     const bool waiting = phase == Phase::idle || phase == Phase::done || phase == Phase::failed;
     const bool stuck = watchdog.expired();
     if (waiting) idle_until = now;
     if (timeout_s_ <= 0 || !stuck) continue;
     if (static_cast<double>(now - idle_until) * 1e-9 <= timeout_s_) continue;
-    leave(rank_, fmt::format("no progress for {:g} s in {}", timeout_s_, slot_.where()),
-          exit_rank_lost);
+    leave(fmt::format("no progress for {:g} s in {}", timeout_s_, slot_.where()), exit_rank_lost);
   }
 }
 

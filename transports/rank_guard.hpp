@@ -1,5 +1,6 @@
 #pragma once
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -9,12 +10,14 @@
 
 namespace commtune {
 
-/// A thread inside a rank that ends the process when the rank makes no progress or misses a
-/// deadline. The launcher then takes the other ranks down.
+/// A thread inside a rank that ends the process when the rank makes no progress, misses a deadline,
+/// or was told to end (Phase::terminated). The launcher then takes the other ranks down.
 class RankGuard {
  public:
   /// `timeout_s` 0: only deadlines. A rank in Phase::idle waits for others and is left alone.
-  RankGuard(const MonitorSlot& slot, int rank, double timeout_s);
+  /// `lost` is called with the reason before the process ends; it may be empty.
+  RankGuard(const MonitorSlot& slot, int rank, double timeout_s,
+            std::function<void(const std::string&)> lost);
   ~RankGuard();
   RankGuard(const RankGuard&) = delete;
   RankGuard& operator=(const RankGuard&) = delete;
@@ -30,10 +33,12 @@ class RankGuard {
     std::string message;
   };
   void watch();
+  [[noreturn]] void leave(const std::string& message, int status);
 
   const MonitorSlot& slot_;
   int rank_;
   double timeout_s_;
+  std::function<void(const std::string&)> lost_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Deadline> deadline_;

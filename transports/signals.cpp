@@ -16,11 +16,15 @@ extern "C" void note_signal(int number) {
   if (number != SIGCHLD) interruption_noted.store(true, std::memory_order_relaxed);
 }
 
-extern "C" void end_terminated(int) {
-  if (MonitorSlot* const slot = terminated_slot.load(std::memory_order_relaxed)) {
-    slot->failed_in.store(slot->phase.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    slot->phase.store(Phase::terminated, std::memory_order_release);
-  }
+extern "C" void note_terminated(int) {
+  MonitorSlot* const slot = terminated_slot.load(std::memory_order_relaxed);
+  if (slot == nullptr || slot->phase.load(std::memory_order_relaxed) == Phase::terminated) return;
+  slot->failed_in.store(slot->phase.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  slot->phase.store(Phase::terminated, std::memory_order_release);
+}
+
+extern "C" void end_terminated(int number) {
+  note_terminated(number);
   _exit(128 + SIGTERM);
 }
 
@@ -55,12 +59,20 @@ bool SignalGuard::interrupted() const noexcept {
   return interruption_noted.load(std::memory_order_relaxed);
 }
 
-void mark_termination(MonitorSlot& slot) {
+void mark_termination(MonitorSlot& slot, bool then_exit) {
   terminated_slot.store(&slot, std::memory_order_relaxed);
   struct sigaction action {};
-  action.sa_handler = end_terminated;
+  action.sa_handler = then_exit ? end_terminated : note_terminated;
   sigemptyset(&action.sa_mask);
   sigaction(SIGTERM, &action, nullptr);
+}
+
+void forget_termination() {
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGTERM, &action, nullptr);
+  terminated_slot.store(nullptr, std::memory_order_relaxed);
 }
 
 }  // namespace commtune

@@ -29,8 +29,11 @@ class SignalGuard {
   sigset_t mask_{};
 };
 
-/// Makes SIGTERM mark `slot` as terminated and end this process with status 143, so that the ranks
-/// that a launcher takes down can be told from the one that died by itself.
-void mark_termination(MonitorSlot& slot);
+/// Makes SIGTERM mark `slot` as terminated, so that the ranks that a launcher takes down can be
+/// told from the one that died by itself; with `then_exit` the process ends with status 143 at
+/// once.
+void mark_termination(MonitorSlot& slot, bool then_exit);
+/// Gives SIGTERM its default meaning back.
+void forget_termination();
 
 }  // namespace commtune

@@ -92,13 +92,13 @@ Outcome judge(const LauncherProcess& launcher, const std::string& program, int f
     const int own = slots[rank].status.load(std::memory_order_acquire);
     if (own > 0) return {own, fmt::format("rank {} ended with status {}", rank, own)};
   }
-  if (status == 0) return {};
   const bool started = std::any_of(slots.begin(), slots.end(),
                                    [](const MonitorSlot& slot) { return slot.pid.load() != 0; });
   if (!started) {
     return {exit_unavailable,
             fmt::format("{} ended with status {} before any rank started", program, status)};
   }
+  if (status == 0) return {};
   return {exit_rank_lost, fmt::format("{} ended with status {}", program, status)};
 }
 

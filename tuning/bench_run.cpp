@@ -15,6 +15,8 @@
 namespace commtune {
 namespace {
 
+constexpr std::string_view preload_variable = "LD_PRELOAD";
+
 bool chooses_algorithms(std::string_view variable) {
   const auto starts = [&](std::string_view prefix) {
     return variable.substr(0, prefix.size()) == prefix;
@@ -36,13 +38,13 @@ std::vector<std::string> earlier_choices() {
 }
 
 /// Open MPI's launcher hands its own variables to remote ranks, others only when told to.
-std::string forwarding(const std::string& launcher, const std::string& variable) {
+std::string forward_preload(const std::string& launcher) {
   const std::string program =
       std::filesystem::path(launcher.substr(0, launcher.find(' '))).filename();
   const bool open_mpi = program == "mpirun" || program == "mpiexec" || program == "orterun" ||
                         program == "prterun" || program == "mpirun.openmpi" ||
                         program == "mpiexec.openmpi";
-  return open_mpi ? fmt::format("{} -x {}", launcher, variable) : launcher;
+  return open_mpi ? fmt::format("{} -x {}", launcher, preload_variable) : launcher;
 }
 
 /// A sanitized program refuses libraries that are loaded before the sanitizer's runtime.
@@ -75,8 +77,11 @@ class Runner {
     if (request.trace) {
       const std::filesystem::path tracer = find_module("openmpi_trace");
       if (!tracer.empty()) {
-        process.set_env.emplace_back("LD_PRELOAD", std::filesystem::absolute(tracer).string());
-        launcher = forwarding(launcher, "LD_PRELOAD");
+        const std::string library = std::filesystem::absolute(tracer).string();
+        const char* existing = std::getenv(preload_variable.data());
+        process.set_env.emplace_back(preload_variable,
+                                     preload_first(library, existing != nullptr ? existing : ""));
+        launcher = preload_first_in_launcher(library, launcher);
         allow_preload(process);
       }
     }
@@ -178,6 +183,25 @@ class Runner {
 };
 
 }  // namespace
+
+std::string preload_first(const std::string& library, const std::string& existing) {
+  return existing.empty() ? library : library + ":" + existing;
+}
+
+std::string preload_first_in_launcher(const std::string& library, const std::string& launcher) {
+  constexpr std::string_view before = " \t=;,'\"", after = before;
+  std::string text = launcher;
+  bool named = false;
+  for (std::size_t at = 0; (at = text.find(preload_variable, at)) != std::string::npos;) {
+    const bool starts = at == 0 || before.find(text[at - 1]) != std::string_view::npos;
+    at += preload_variable.size();
+    const bool ends = at == text.size() || after.find(text[at]) != std::string_view::npos;
+    if (!starts || !ends) continue;
+    named = true;
+    if (at < text.size() && text[at] == '=') text.insert(at + 1, library + ":");
+  }
+  return named ? text : forward_preload(text);
+}
 
 BenchRunner process_runner(const RunOptions& options) { return Runner(options); }
 

@@ -37,6 +37,13 @@ using BenchRunner = std::function<BenchOutcome(const BenchRequest&)>;
 /// settings. Throws Error(unavailable) when this program cannot be started.
 BenchRunner process_runner(const RunOptions& options);
 
+/// A value of LD_PRELOAD that loads `library` before what `existing`, another such value, names.
+std::string preload_first(const std::string& library, const std::string& existing);
+/// The command line of a launcher that starts ranks with `library` first in LD_PRELOAD, provided
+/// the launcher's own environment has it so: a value that the command line sets is extended, and
+/// Open MPI's launcher is told to forward the variable unless it is already named.
+std::string preload_first_in_launcher(const std::string& library, const std::string& launcher);
+
 /// The row for `bytes`, or nullptr.
 const Row* find_row(const BenchOutcome&, std::uint64_t bytes);
 

@@ -178,6 +178,34 @@ std::vector<SizeDecision> decide(const std::vector<std::uint64_t>& sizes,
   return decisions;
 }
 
+std::vector<std::string> odd_steps(const std::vector<SizeDecision>& decisions,
+                                   const std::vector<CandidateCells>& candidates,
+                                   const DecisionRules& rules) {
+  std::vector<std::string> found;
+  std::optional<TableRule> before;
+  for (std::size_t i = 0; i < decisions.size(); ++i) {
+    TableRule now = measured_rule(decisions[i], i, candidates[decisions[i].ruled]);
+    if (!now.median_us || !now.ci_low || !now.ci_high) continue;
+    if (before && before->from_bytes > 0) {
+      const double ratio =
+          static_cast<double>(now.from_bytes) / static_cast<double>(before->from_bytes);
+      const double allowed = rules.max_step * std::max(1.0, ratio / 2);
+      const bool rises = *now.median_us > allowed * *before->median_us;
+      if (rises || *now.ci_high < *before->ci_low) {
+        found.push_back(fmt::format(
+            "the time {} from {:.2f} us ({}) at {} bytes to {:.2f} us ({}) at {} bytes{}: measure "
+            "again, or add sizes in between",
+            rises ? "rises" : "falls", *before->median_us, before->algorithm,
+            format_size(before->from_bytes), *now.median_us, now.algorithm,
+            format_size(now.from_bytes),
+            rises ? fmt::format(", more than {:.3g} times", allowed) : ", beyond the intervals"));
+      }
+    }
+    before = std::move(now);
+  }
+  return found;
+}
+
 std::vector<TableRule> make_rules(const std::vector<SizeDecision>& decisions,
                                   const std::vector<CandidateCells>& candidates) {
   std::vector<TableRule> rules;

@@ -28,6 +28,7 @@ struct CandidateCells {
 struct DecisionRules {
   double min_gain = 0.03;         ///< smaller gains count as noise
   double max_regret = 0.03;       ///< what merging neighbouring sizes may cost
+  double max_step = 3;            ///< largest plausible rise of the time where the size doubles
   double max_state_change = 1.5;  ///< ratio of c2c_ns from which two rows are not comparable
 };
 
@@ -50,6 +51,13 @@ struct SizeDecision {
 std::vector<SizeDecision> decide(const std::vector<std::uint64_t>& sizes,
                                  const std::vector<CandidateCells>& candidates,
                                  const DecisionRules& rules);
+
+/// One line for each pair of neighbouring sizes between which the time of what the table says rises
+/// by more than `max_step`, which grows with the ratio of sizes beyond a doubling, or falls
+/// although the intervals of all rounds lie apart. Sizes without a measurement are passed over.
+std::vector<std::string> odd_steps(const std::vector<SizeDecision>& decisions,
+                                   const std::vector<CandidateCells>& candidates,
+                                   const DecisionRules& rules);
 
 /// The rules of an entry: what was decided between the lowest and twice the highest size, the
 /// default elsewhere. `sizes` ascends.

@@ -41,6 +41,7 @@ class CollectiveSearch {
   /// The first run: finds out which library serves the job, hence what the candidates are.
   void start() {
     BenchOutcome outcome = run(0);
+    refuse_wrong_default(outcome);
     if (!outcome.reason.empty()) {
       const Errc code = outcome.status == exit_usage         ? Errc::usage
                         : outcome.status == exit_unavailable ? Errc::unavailable
@@ -81,6 +82,9 @@ class CollectiveSearch {
   }
   std::string summary() const { return describe(decisions(), measured()); }
   const std::vector<std::string>& warnings() const { return warnings_; }
+  std::vector<std::string> odd_steps() const {
+    return commtune::odd_steps(decisions(), measured(), search_.rules);
+  }
   const Json& run_description() const { return run_; }
   std::uint64_t points() const { return points_; }
   std::uint64_t full_grid() const {
@@ -138,6 +142,17 @@ class CollectiveSearch {
         fmt::format("{}: measured with more ranks than processors (--force)", name(collective_)));
   }
 
+  /// Nothing can be recommended next to a default that is wrong.
+  void refuse_wrong_default(const BenchOutcome& outcome) const {
+    for (const Row& row : outcome.rows) {
+      if (row.check_wrong == 0) continue;
+      fail(Errc::wrong_result,
+           "{}: the library's default gives wrong data at {} bytes, so no table is recommended: "
+           "{}. Look for preloaded libraries and faulty hardware, or report it to the library",
+           name(collective_), row.bytes_asked, row.reason);
+    }
+  }
+
   void exclude(std::size_t index, const std::string& reason) {
     excluded_[index] = true;
     cells_[index].cells.clear();
@@ -185,6 +200,7 @@ class CollectiveSearch {
   }
 
   void store(std::size_t index, std::size_t round, const BenchOutcome& outcome) {
+    if (index == 0) refuse_wrong_default(outcome);
     const std::string reason = why_unusable(index, outcome);
     if (!reason.empty() && index != 0) return exclude(index, reason);
     if (!reason.empty()) {
@@ -260,6 +276,9 @@ void add_to_table(const CollectiveSearch& one, DecisionTable& table) {
   table.full_grid += one.full_grid();
   const auto& warnings = one.warnings();
   table.warnings.insert(table.warnings.end(), warnings.begin(), warnings.end());
+  for (const std::string& step : one.odd_steps()) {
+    table.warnings.push_back(fmt::format("{}: {}", name(table.entries.back().collective), step));
+  }
   if (const std::size_t blind = one.blind_sizes(); blind > 0) {
     table.warnings.push_back(fmt::format(
         "{}: the machine changed its state between runs; rounds were set aside at {} sizes where "
@@ -287,6 +306,11 @@ std::string_view dtype_class(DataType type) noexcept {
   return "";
 }
 
+void describe_command(const RunOptions& options, Json& run) {
+  run["argv"] = options.argv;
+  run["label"] = options.label.empty() ? Json() : Json(options.label);
+}
+
 SearchReport search(const RunOptions& options, const SearchOptions& search_options,
                     const BenchRunner& runner, const Progress& progress,
                     const Checkpoint& checkpoint) {
@@ -310,6 +334,7 @@ SearchReport search(const RunOptions& options, const SearchOptions& search_optio
                       report.table.entries.back().ranks, report.table.entries.back().library) +
           one.summary();
     }
+    describe_command(options, report.table.run);
     report.table.seconds = seconds_since(started_ns);
     if (!incomplete.empty()) report.table.warnings.push_back(incomplete);
   };

@@ -36,10 +36,14 @@ using Checkpoint = std::function<void(const DecisionTable&)>;
 /// Measures the default and every other algorithm of the library that serves the job, in fresh
 /// processes, interleaved in a random order that `options.seed` fixes. A candidate that fails,
 /// hangs or has wrong data is excluded with a warning. Throws when the default itself fails, and
-/// Error(wrong_result) when ranks outnumber processors unless `force`.
+/// Error(wrong_result) when the default has wrong data in any round or ranks outnumber processors
+/// unless `force`.
 SearchReport search(const RunOptions& options, const SearchOptions& search_options,
                     const BenchRunner& runner, const Progress& progress,
                     const Checkpoint& checkpoint);
+
+/// Makes a table's `run` tell of the command in `options`: its argv and label.
+void describe_command(const RunOptions& options, Json& run);
 
 /// "float" or "integer".
 std::string_view dtype_class(DataType) noexcept;

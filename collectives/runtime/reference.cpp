@@ -1,6 +1,7 @@
 #include "collectives/runtime/reference.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
@@ -140,6 +141,35 @@ auto number(T value) {
   }
 }
 
+/// Representable values from one finite number to another; -0 and 0 are the same value.
+template <class Bits>
+double steps_between(Bits a, Bits b) {
+  constexpr Bits sign = Bits{1} << (sizeof(Bits) * 8 - 1);
+  const auto magnitude = [](Bits bits) {
+    return static_cast<std::uint64_t>(static_cast<Bits>(bits & static_cast<Bits>(~sign)));
+  };
+  const std::uint64_t x = magnitude(a), y = magnitude(b);
+  const bool same_side = ((a ^ b) & sign) == 0;
+  if (!same_side) return static_cast<double>(x) + static_cast<double>(y);
+  return static_cast<double>(x > y ? x - y : y - x);
+}
+
+/// Empty for integers and for what is not finite.
+template <class T>
+std::optional<double> ulp_distance(T got, T expected) {
+  if constexpr (std::is_integral_v<T>) {
+    return std::nullopt;
+  } else {
+    if (!std::isfinite(number(got)) || !std::isfinite(number(expected))) return std::nullopt;
+    if constexpr (sizeof(T) == 2) {
+      return steps_between(got.bits, expected.bits);
+    } else {
+      using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+      return steps_between(std::bit_cast<Bits>(got), std::bit_cast<Bits>(expected));
+    }
+  }
+}
+
 template <class F>
 void dispatch(DataType type, F&& body) {
   switch (type) {
@@ -223,6 +253,12 @@ CheckResult check_output(const Call& call, Rank rank, Rank size, std::uint64_t s
           result.first_index = i;
           result.got = fmt::format("{}", number(got));
           result.expected = fmt::format("{}", number(expected));
+        }
+        const std::optional<double> distance = ulp_distance(got, expected);
+        if (!distance) {
+          result.max_ulp.reset();
+        } else if (result.max_ulp) {
+          result.max_ulp = std::max(*result.max_ulp, *distance);
         }
       }
     }

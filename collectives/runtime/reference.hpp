@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "collectives/runtime/operation.hpp"
@@ -16,6 +17,9 @@ struct CheckResult {
   std::uint64_t checked = 0, wrong = 0;
   std::uint64_t first_index = 0;  ///< of the first wrong element
   std::string got, expected;      ///< of the first wrong element
+  /// Greatest distance of an element from the expected one in units in the last place: 0 when
+  /// nothing is wrong, empty when wrong elements are integers, NaN or infinite.
+  std::optional<double> max_ulp = 0;
 };
 /// Compares every element of this rank's output with the definition of the collective. NaN is
 /// wrong.

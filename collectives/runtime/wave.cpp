@@ -26,6 +26,7 @@ Wave::Wave(const Binding& binding, Lane lane)
 
 void Wave::start(const Program& program, std::array<std::byte*, 3> bases) {
   steps_ = program.data();
+  active_ = true;
   bases_ = bases;
   const Schedule& schedule = binding_.schedule;
   std::copy(schedule.in_degrees.begin(), schedule.in_degrees.end(), waiting_for_.begin());

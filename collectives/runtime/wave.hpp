@@ -31,9 +31,9 @@ class Wave final : public Sink {
   void start(const Program&, std::array<std::byte*, 3> bases);
   /// Issues and runs what is ready without waiting. True once every step is finished.
   bool advance();
-  bool active() const noexcept { return steps_ != nullptr; }
+  bool active() const noexcept { return active_; }
   /// Disarms a finished wave.
-  void release() noexcept { steps_ = nullptr; }
+  void release() noexcept { active_ = false; }
 
   void complete(std::uint32_t step) noexcept override;
 
@@ -51,7 +51,8 @@ class Wave final : public Sink {
   const Binding& binding_;
   const Lane lane_;
   const unsigned shift_;              ///< log2 of the bytes of an element
-  const BoundStep* steps_ = nullptr;  ///< of the program that runs; null: not active
+  const BoundStep* steps_ = nullptr;  ///< of the program that runs
+  bool active_ = false;
   const std::uint32_t* const first_successor_;
   const StepId* const successors_;
   std::array<std::byte*, 3> bases_{};

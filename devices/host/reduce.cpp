@@ -11,7 +11,8 @@ struct Portable {
 };
 
 const ReduceKernels& best_kernels() noexcept {
-  const ReduceKernels* avx2 = avx2_reduce_kernels();
+  // Asked once: the question costs microseconds where the instruction behind it traps, as in a VM.
+  static const ReduceKernels* const avx2 = avx2_reduce_kernels();
   return avx2 != nullptr ? *avx2 : portable_reduce_kernels();
 }
 

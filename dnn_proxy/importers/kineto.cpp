@@ -96,6 +96,15 @@ void write_notes(Workload& workload, const RankTrace& trace) {
   notes.push_back("the trace does not record roots: rank 0 of the group");
 }
 
+void note_empty_groups(Workload& workload, const KinetoEvents& events) {
+  for (const std::string& name : events.empty_groups) {
+    std::string note =
+        fmt::format("process group \"{}\" has no ranks and no operation uses it: skipped", name);
+    if (std::find(workload.notes.begin(), workload.notes.end(), note) == workload.notes.end())
+      workload.notes.push_back(std::move(note));
+  }
+}
+
 RankTrace read_rank(const std::filesystem::path& file) {
   RankTrace trace;
   trace.events = read_kineto(file);
@@ -146,6 +155,7 @@ Import import_kineto(const std::filesystem::path& path) {
     workload.notes.push_back(fmt::format(
         "recorded on rank {} of {} only: a replay gives every rank this program, sizes unchanged",
         traces.front().events.rank.value_or(0), workload.world));
+  for (const RankTrace& trace : traces) note_empty_groups(workload, trace.events);
   TallyTable counted;
   for (RankTrace& trace : traces) {
     const Rank rank = trace.events.rank.value_or(0);
@@ -153,6 +163,7 @@ Import import_kineto(const std::filesystem::path& path) {
   }
   refuse_nothing(workload, counted);
   validate(workload, path.string());
+  check_ranks_agree(workload);
   ConservationReport report = conserve(counted, workload);
   return {std::move(workload), std::move(report)};
 }

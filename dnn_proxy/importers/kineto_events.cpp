@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "core/sizes.hpp"
 #include "dnn_proxy/importers/chrome_trace.hpp"
+#include "dnn_proxy/importers/kineto_checks.hpp"
 #include "dnn_proxy/importers/kineto_record.hpp"
 
 namespace commtune {
@@ -158,7 +159,8 @@ class Collector {
     const auto name = parse_record_name(args.name);
     const auto type = parse_element_type(args.dtype);
     const std::uint64_t elements = std::max(args.in_count.value_or(0), args.out_count.value_or(0));
-    const std::uint64_t bytes = elements * (type ? size_of(type->type) : 1);
+    const std::uint64_t bytes =
+        checked_product(elements, type ? size_of(type->type) : 1, where(event));
     if (!name) return count(into.unknown[args.name], bytes);
     CommRecord record;
     record.event = event.index;
@@ -179,7 +181,8 @@ class Collector {
       record.group = find_group(event, args);
       record.async = args.async;
       record.peer = args.peer;
-      count(into.counted[name->kind], input_bytes_of(record, args));
+      record.group_size = args.group_size;
+      count(into.counted[name->kind], input_bytes_of(record, where(event)));
     }
     into.records.push_back(std::move(record));
   }
@@ -199,18 +202,19 @@ class Collector {
   }
 
   /// Bytes of the calling rank's input; what is received where there is none.
-  static std::uint64_t input_bytes_of(const CommRecord& record, const RecordArguments& args) {
+  static std::uint64_t input_bytes_of(const CommRecord& record, const std::string& where) {
     if (record.what.kind == CommKind::barrier) return 0;
     if (record.what.kind == CommKind::scatter)
-      return record.out_count * std::max<std::uint64_t>(args.group_size, 1) * size_of(record.dtype);
+      return checked_product(record.out_count * size_of(record.dtype),
+                             std::max<std::uint64_t>(record.group_size.value_or(1), 1), where);
     const bool one_sided = point_to_point(record.what.kind);
     return (one_sided ? std::max(record.in_count, record.out_count) : record.in_count) *
            size_of(record.dtype);
   }
 
-  static void count(Tally& tally, std::uint64_t bytes) {
+  void count(Tally& tally, std::uint64_t bytes) const {
     ++tally.operations;
-    tally.bytes += bytes;
+    tally.bytes = checked_sum(tally.bytes, bytes, events_.path + ": bytes of all operations");
   }
 
   std::uint32_t find_group(const ChromeEvent& event, const RecordArguments& args) {
@@ -240,9 +244,12 @@ class Collector {
     if (!distributed.is_object()) return;
     const std::string where = events_.path + ": distributedInfo";
     if (const auto at = distributed.find("rank"); at != distributed.end())
-      events_.rank = static_cast<Rank>(integer_of(*at, where));
+      events_.rank = rank_of(*at, where + " rank");
     if (const auto at = distributed.find("world_size"); at != distributed.end())
-      events_.world = static_cast<Rank>(integer_of(*at, where));
+      events_.world = rank_of(*at, where + " world_size");
+    require(!events_.rank || !events_.world || *events_.rank < *events_.world,
+            "{}: rank {} of a world_size of {}", where, events_.rank.value_or(0),
+            events_.world.value_or(0));
   }
 
   void finish_steps() {
@@ -271,8 +278,14 @@ class Collector {
         for (const Rank rank : group.ranks) world = std::max(world, rank + 1);
     events_.world = std::max(world, events_.rank.value_or(0) + 1);
     for (Group& group : events_.groups)
-      if (group.ranks.empty())
+      if (group.ranks.empty() && !has_no_ranks(group))
         for (Rank rank = 0; rank < *events_.world; ++rank) group.ranks.push_back(rank);
+    check_records(events_);
+  }
+
+  bool has_no_ranks(const Group& group) const {
+    return std::find(events_.empty_groups.begin(), events_.empty_groups.end(), group.name) !=
+           events_.empty_groups.end();
   }
 
   void use_config(const Json& entry) {
@@ -280,12 +293,15 @@ class Collector {
     const std::string where = events_.path + ": distributedInfo pg_config";
     const Json& name = entry["pg_name"];
     const std::string text = name.is_string() ? name.get<std::string>() : name.dump();
+    if (entry.contains("pg_size") && integer_of(entry["pg_size"], where) == 0 &&
+        integers_of(entry["ranks"], 0, where).empty())
+      events_.empty_groups.push_back(text);
     for (Group& group : events_.groups) {
       if (group.name != text || !group.ranks.empty()) continue;
       const std::uint64_t size =
           entry.contains("pg_size") ? integer_of(entry["pg_size"], where) : 0;
       for (const std::uint64_t rank : integers_of(entry["ranks"], size, where))
-        group.ranks.push_back(static_cast<Rank>(rank));
+        group.ranks.push_back(rank_of(Json(rank), where));
     }
   }
 

@@ -23,7 +23,8 @@ struct CommRecord {
   std::int64_t begin_ns = 0, duration_ns = 0;
   std::uint64_t in_count = 0, out_count = 0;
   DataType dtype = DataType::float32;
-  std::uint32_t group = 0;  ///< index into KinetoEvents::groups
+  std::uint32_t group = 0;                  ///< index into KinetoEvents::groups
+  std::optional<std::uint64_t> group_size;  ///< as the record says
   std::optional<bool> async;
   std::optional<Rank> peer;  ///< global rank, of send and recv
   std::vector<std::uint64_t> send_splits, recv_splits;
@@ -59,9 +60,10 @@ struct KinetoEvents {
   std::optional<Rank> rank, world;
   std::vector<Group> groups;  ///< ranks still empty where the trace does not tell
   std::vector<CommRecord> records;
-  std::string sizes_from;             ///< "record_param_comms" or "annotations"
-  std::uint64_t bare_records = 0;     ///< record_param_comms without arguments
-  std::map<CommKind, Tally> counted;  ///< transfers, counted as they were read
+  std::vector<std::string> empty_groups;  ///< in the list of groups, without a rank, unused
+  std::string sizes_from;                 ///< "record_param_comms" or "annotations"
+  std::uint64_t bare_records = 0;         ///< record_param_comms without arguments
+  std::map<CommKind, Tally> counted;      ///< transfers, counted as they were read
   std::uint64_t init_records = 0;
   std::vector<DeviceEvent> device;
   std::unordered_map<std::int64_t, Launch> launches;  ///< by correlation

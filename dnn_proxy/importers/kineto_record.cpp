@@ -4,6 +4,7 @@
 
 #include "core/error.hpp"
 #include "core/sizes.hpp"
+#include "dnn_proxy/workload.hpp"
 
 namespace commtune {
 namespace {
@@ -22,6 +23,23 @@ std::optional<std::uint64_t> optional_integer(const Json& args, const char* key,
   return integer_of(*value, fmt::format("{} \"{}\"", where, key));
 }
 
+std::optional<std::uint64_t> optional_elements(const Json& args, const char* key,
+                                               const std::string& where) {
+  const Json* value = find(args, key);
+  if (value == nullptr) return std::nullopt;
+  require(!value->is_number() || value->get<double>() >= 0,
+          "{} \"{}\": {} is negative, an element count cannot be", where, key, value->dump());
+  const std::uint64_t elements = integer_of(*value, fmt::format("{} \"{}\"", where, key));
+  require(elements <= max_elements, "{} \"{}\": {} elements are more than {}", where, key, elements,
+          max_elements);
+  return elements;
+}
+
+Rank checked_rank(std::uint64_t value, const std::string& where) {
+  require(value <= 1'048'576, "{}: {} is not a rank", where, value);
+  return static_cast<Rank>(value);
+}
+
 std::optional<bool> optional_boolean(const Json& args, const char* key, const std::string& where) {
   const Json* value = find(args, key);
   if (value == nullptr) return std::nullopt;
@@ -38,18 +56,25 @@ std::vector<Rank> ranks_from(const Json& args, std::uint64_t size, const std::st
   std::vector<Rank> ranks;
   if (const Json* list = find(args, "Process Group Ranks")) {
     for (const std::uint64_t rank : integers_of(*list, size, where + " \"Process Group Ranks\""))
-      ranks.push_back(static_cast<Rank>(rank));
+      ranks.push_back(checked_rank(rank, where + " \"Process Group Ranks\""));
     if (!ranks.empty()) return ranks;
   }
   const auto start = optional_integer(args, "Global rank start", where);
   const auto stride = optional_integer(args, "Global rank stride", where);
   if (start && stride && size <= 1'048'576)
     for (std::uint64_t i = 0; i < size; ++i)
-      ranks.push_back(static_cast<Rank>(*start + i * *stride));
+      ranks.push_back(checked_rank(
+          checked_sum(*start, checked_product(i, *stride, where + " \"Global rank stride\""),
+                      where + " \"Global rank start\""),
+          where + " \"Global rank start\""));
   return ranks;
 }
 
 }  // namespace
+
+Rank rank_of(const Json& value, const std::string& where) {
+  return checked_rank(integer_of(value, where), where);
+}
 
 std::uint64_t integer_of(const Json& value, const std::string& where) {
   if (value.is_number_unsigned()) return value.get<std::uint64_t>();
@@ -98,14 +123,14 @@ RecordArguments read_new_style(const Json& args, const std::string& where) {
     record.name = name->get<std::string>();
   if (const Json* dtype = find(args, "dtype"); dtype != nullptr && dtype->is_string())
     record.dtype = dtype->get<std::string>();
-  record.in_count = optional_integer(args, "In msg nelems", where);
-  record.out_count = optional_integer(args, "Out msg nelems", where);
-  record.group_size = optional_integer(args, "Group size", where).value_or(0);
+  record.in_count = optional_elements(args, "In msg nelems", where);
+  record.out_count = optional_elements(args, "Out msg nelems", where);
+  record.group_size = optional_integer(args, "Group size", where);
   if (const Json* group = find(args, "Process Group Name"))
     record.group = group->is_string() ? group->get<std::string>() : group->dump();
   else if (const Json* id = find(args, "Process Group ID"))
     record.group = id->is_string() ? id->get<std::string>() : id->dump();
-  record.group_ranks = ranks_from(args, record.group_size, where);
+  record.group_ranks = ranks_from(args, record.group_size.value_or(0), where);
   record.async = optional_boolean(args, "Is asynchronized op", where);
   if (const Json* splits = find(args, "In split size"))
     record.send_splits = integers_of(*splits, 0, where + " \"In split size\"");
@@ -115,7 +140,7 @@ RecordArguments read_new_style(const Json& args, const std::string& where) {
   if (parsed && point_to_point(parsed->kind) && parsed->record == RecordKind::transfer) {
     const char* key = parsed->kind == CommKind::send ? "Dst Rank" : "Src Rank";
     if (const auto peer = optional_integer(args, key, where))
-      record.peer = static_cast<Rank>(*peer);
+      record.peer = checked_rank(*peer, fmt::format("{} \"{}\"", where, key));
   }
   return record;
 }
@@ -139,11 +164,15 @@ RecordArguments read_annotation(const ChromeEvent& event, const std::string& whe
       continue;
     }
     std::uint64_t elements = 1;
-    for (const Json& extent : shape) elements *= integer_of(extent, where + " \"Input Dims\"");
+    const std::string dims_of = where + " \"Input Dims\"";
+    for (const Json& extent : shape)
+      elements = checked_product(elements, integer_of(extent, dims_of), dims_of);
     require(!sized || record.dtype == text, "{}: tensors of {} and {} in one operation", where,
             record.dtype, text);
     record.dtype = text;
-    total += elements;
+    total = checked_sum(total, elements, dims_of);
+    require(total <= max_elements, "{}: {} elements are more than {}", dims_of, total,
+            max_elements);
     sized = true;
   }
   if (sized) record.in_count = total;

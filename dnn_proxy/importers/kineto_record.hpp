@@ -10,8 +10,8 @@ struct RecordArguments {
   std::string dtype;
   std::optional<std::uint64_t> in_count, out_count;
   std::optional<std::string> group;  ///< name or number; unset when the style has none
-  std::uint64_t group_size = 0;      ///< 0: not given
-  std::vector<Rank> group_ranks;     ///< empty: not given
+  std::optional<std::uint64_t> group_size;
+  std::vector<Rank> group_ranks;  ///< empty: not given
   std::optional<bool> async;
   std::optional<Rank> peer;
   std::vector<std::uint64_t> send_splits, recv_splits;
@@ -23,6 +23,8 @@ RecordArguments read_new_style(const Json& args, const std::string& where);
 /// An annotation of a communication backend: name of the event, "Input Dims", "Input type".
 RecordArguments read_annotation(const ChromeEvent&, const std::string& where);
 
+/// A rank or number of ranks.
+Rank rank_of(const Json& value, const std::string& where);
 /// A non-negative integer written as integer, integral float or decimal text.
 std::uint64_t integer_of(const Json& value, const std::string& where);
 /// Integers from an array or from its text "[1, 2, 3]". With a text that was cut ("[0, 8, ...]")

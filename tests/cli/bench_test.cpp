@@ -5,11 +5,13 @@
 #include <signal.h>
 #include <sstream>
 #include <thread>
+#include <tuple>
 
 #include "collectives/schedule/algorithm.hpp"
 #include "core/error.hpp"
 #include "harness/record.hpp"
 #include "program.hpp"
+#include "tuning/table.hpp"
 
 namespace commtune {
 namespace {
@@ -79,10 +81,72 @@ TEST(Bench, an_algorithm_of_another_test_is_skipped_with_the_reason) {
   EXPECT_EQ(rows[1].reason, "allreduce has no algorithm 'binomial'");
 }
 
-TEST(Bench, an_option_without_effect_is_one_line_and_no_failure) {
-  const ProcessResult run = commtune_program(quick({"latency", "--sizes", "8", "--dtype", "int8"}));
+TEST(Bench, an_option_without_effect_is_one_line_and_a_warning_of_the_run) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("r.json");
+  const ProcessResult run =
+      commtune_program(quick({"latency", "--sizes", "8", "--dtype", "int8", "-o", file}));
   EXPECT_EQ(run.status, 0);
-  EXPECT_NE(run.err.find("--dtype has no effect on latency"), std::string::npos) << run.err;
+  const std::string note = "--dtype has no effect on latency";
+  EXPECT_NE(run.err.find(note), std::string::npos) << run.err;
+  EXPECT_EQ(read_result(file).run.at("warnings"), Json::array({note}));
+}
+
+TEST(Bench, zero_bytes_run_and_sizes_without_an_element_show_what_was_asked) {
+  const ProcessResult run = commtune_program(quick({"allreduce", "--sizes", "0,3,8"}));
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.out.find("skipped allreduce/ring 0"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find(" 3: no whole float32 element in 3 bytes"), std::string::npos) << run.out;
+}
+
+/// A decision table with one allreduce entry of the ring algorithm.
+std::string write_ring_table(const TemporaryFolder& folder, const std::string& library, int ranks,
+                             const std::string& transport) {
+  DecisionTable table;
+  table.run["transport"] = {{"name", transport}};
+  table.measured_ranks = {ranks};
+  TableEntry entry;
+  entry.ranks = entry.ppn = ranks;
+  entry.dtype_class = "float";
+  entry.library = library;
+  entry.rules.emplace_back();
+  entry.rules[0].algorithm = "ring";
+  table.entries.push_back(entry);
+  std::string file = folder.file(fmt::format("{}-{}-{}.json", library, ranks, transport));
+  std::ofstream(file) << to_json(table).dump();
+  return file;
+}
+
+TEST(Bench, a_table_for_another_job_is_told_and_the_built_in_one_is_used) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("r.json");
+  const auto evidence = [&](const std::string& table, bool fits) {
+    const ProcessResult run =
+        commtune_program(quick({"allreduce", "--transport", "shm", "-n", "3", "--sizes", "1K",
+                                "--table", table, "-o", file}));
+    EXPECT_EQ(run.status, 0) << run.err;
+    const ResultDocument result = read_result(file);
+    EXPECT_EQ(result.run.at("warnings").size(), fits ? 0U : 1U) << result.run.at("warnings");
+    for (const Json& warning : result.run.at("warnings")) {
+      EXPECT_NE(run.err.find("commtune: " + warning.get<std::string>()), std::string::npos)
+          << run.err;
+    }
+    return result.rows.at(0).algorithm_evidence + "; " + run.err;
+  };
+  const std::string fitting = evidence(write_ring_table(folder, "commtune", 3, "shm"), true);
+  EXPECT_EQ(fitting.rfind("table commtune-3-shm.json", 0), 0U) << fitting;
+  const std::tuple<const char*, int, const char*, const char*> others[] = {
+      {"openmpi", 3, "mpi", "is for openmpi allreduce with 3 ranks over mpi"},
+      {"commtune", 4, "shm", "is for commtune allreduce with 4 ranks over shm"},
+      {"commtune", 3, "threads", "is for commtune allreduce with 3 ranks over threads"}};
+  for (const auto& [library, ranks, transport, expected] : others) {
+    const std::string text = evidence(write_ring_table(folder, library, ranks, transport), false);
+    EXPECT_EQ(text.rfind("built-in table", 0), 0U) << text;
+    EXPECT_NE(text.find(expected), std::string::npos) << text;
+    EXPECT_NE(text.find("for commtune allreduce with 3 ranks over shm the built-in table is used"),
+              std::string::npos)
+        << text;
+  }
 }
 
 /// The process id of a rank once the result file holds a row; 0 when it does not within 60 s.

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <gtest/gtest.h>
 #include <limits>
 #include <numeric>
@@ -70,6 +71,57 @@ TEST(Reference, counts_nan_as_wrong) {
   std::memcpy(output.data() + 4 * 999, &nan, 4);
   call.output = output;
   EXPECT_EQ(check_output(call, 0, 2, 7).wrong, 1U);
+}
+
+/// The check of one rank's float32 allreduce of its own data after `spoil` changed the output.
+template <class T>
+CheckResult check_spoiled(DataType type, const std::function<void(std::span<T>)>& spoil) {
+  Call call{.count = 100, .type = type};
+  std::vector<std::byte> output = reduce_in_order(call, {0});
+  std::vector<T> values(100);
+  std::memcpy(values.data(), output.data(), output.size());
+  spoil(values);
+  std::memcpy(output.data(), values.data(), output.size());
+  call.output = output;
+  return check_output(call, 0, 1, 7);
+}
+
+TEST(Reference, tells_the_greatest_distance_in_units_in_the_last_place) {
+  EXPECT_EQ(check_spoiled<float>(DataType::float32, [](auto) {}).max_ulp, 0.0);
+  const auto next = [](auto from, int steps) {
+    for (; steps > 0; --steps) from = std::nextafter(from, 1e30F);
+    return from;
+  };
+  const CheckResult singles = check_spoiled<float>(DataType::float32, [&](std::span<float> v) {
+    v[3] = next(v[3], 5);
+    v[9] = next(v[9], 2);
+  });
+  EXPECT_EQ(singles.wrong, 2U);
+  EXPECT_EQ(singles.max_ulp, 5.0);
+  const CheckResult doubles =
+      check_spoiled<double>(DataType::float64, [](std::span<double> v) { v[3] = -v[3] * 0; });
+  EXPECT_EQ(doubles.wrong, 1U);
+  EXPECT_GT(doubles.max_ulp.value_or(0), 4e18);  // about half the numbers between 0 and infinity
+  for (const DataType type : {DataType::float16, DataType::bfloat16}) {
+    const CheckResult halves =
+        check_spoiled<std::uint16_t>(type, [](std::span<std::uint16_t> v) { v[3] ^= 2U; });
+    EXPECT_EQ(halves.wrong, 1U);
+    EXPECT_EQ(halves.max_ulp, 2.0);
+  }
+}
+
+TEST(Reference, has_no_distance_to_nan_infinity_or_between_integers) {
+  for (const float value : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
+    const CheckResult check = check_spoiled<float>(DataType::float32, [&](std::span<float> v) {
+      v[3] = value;
+      v[9] += 1;
+    });
+    EXPECT_EQ(check.wrong, 2U);
+    EXPECT_EQ(check.max_ulp, std::nullopt);
+  }
+  EXPECT_EQ(check_spoiled<int>(DataType::int32, [](std::span<int> v) { ++v[3]; }).max_ulp,
+            std::nullopt);
+  EXPECT_EQ(check_spoiled<int>(DataType::int32, [](auto) {}).max_ulp, 0.0);
 }
 
 TEST(Reference, finds_swapped_blocks_of_an_allgather) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/topology.hpp"
 #include "harness/clock_sync.hpp"
 
 namespace commtune {
@@ -119,6 +120,24 @@ TEST(MeasureCollective, takes_exactly_the_iterations_that_were_asked) {
       });
     }
   }
+}
+
+TEST(Measure, long_fixed_runs_are_run_in_full_and_keep_a_bounded_number_of_samples) {
+  on_ranks(1, [](Job& job) {
+    SamplingOptions options;
+    options.iterations = 200'001;
+    options.warmup = 1;
+    std::uint64_t calls = 0;
+    const Series whole =
+        measure_collective(job, one_clock(job), options, {}, [&calls] { ++calls; });
+    check(calls > 200'001, "too few calls");
+    const Series pattern = measure_pattern(job, options, [](std::uint64_t) {});
+    for (const Series& series : {whole, pattern}) {
+      check(series.samples_us.size() == 66'667, "not every third sample");
+      check(std::count(series.flags.begin(), series.flags.end(), "samples_capped") == 1,
+            "not flagged");
+    }
+  });
 }
 
 TEST(MeasureCollective, adaptive_runs_agree_when_to_stop) {
@@ -238,6 +257,25 @@ TEST(MachineProbe, fills_the_row_on_rank_zero_only) {
     check(filled == (job.rank() == 0), "wrong ranks measured");
     check(row.machine.steal >= 0 && row.machine.steal <= 1, "steal is not a share");
   });
+}
+
+TEST(DescribeRun, counts_the_processors_of_all_ranks_and_keeps_the_warnings) {
+  const std::vector<int> allowed = discover_topology().allowed;
+  LaunchOptions launch;
+  launch.transport = "shm";
+  launch.ranks = 3;
+  const Outcome outcome = run_job(launch, [&allowed](Job& job) {
+    bind_to_processor(allowed[static_cast<std::size_t>(job.rank()) % allowed.size()]);
+    RunOptions options;
+    options.warnings = {"--op has no effect on broadcast"};
+    const Json run = describe_run(job, options, 0);
+    check(run["topology"]["allowed_processors"] == std::min<std::size_t>(3, allowed.size()),
+          run["topology"].dump());
+    check(run["warnings"] == Json(options.warnings), run["warnings"].dump());
+    check(!run["ranks"][0].contains("allowed"), run["ranks"].dump());
+    return 0;
+  });
+  EXPECT_EQ(outcome.status, 0) << outcome.reason;
 }
 
 TEST(DescribeRun, lists_every_rank_and_survives_printing) {

@@ -78,6 +78,8 @@ TEST(Row, never_writes_nan_or_infinity) {
   EXPECT_TRUE(json["check"]["max_ulp"].is_null());
   EXPECT_TRUE(json["machine_state"]["load"].is_null());
   EXPECT_EQ(to_json(row_from_json(json, "row")), json);
+  row.check_max_ulp = std::nullopt;
+  EXPECT_TRUE(to_json(row)["check"]["max_ulp"].is_null());
 }
 
 TEST(RowReader, refuses_every_missing_key) {

@@ -89,12 +89,15 @@ TEST(CsvReport, has_a_stable_header_and_one_line_per_row) {
       "nodes,ppn,bytes_per_rank,bytes_total,bytes_off_node,count,dtype,op,root,in_place,buffers,"
       "samples,median_us,ci_low_us,ci_high_us,mean_us,min_us,p50_us,p90_us,p95_us,p99_us,max_us,"
       "entry_skew_us,first_call_us,algbw_gbs,busbw_gbs,check_iterations,check_wrong,check_max_ulp,"
-      "c2c_before_ns,c2c_after_ns,load,steal,flags,status,reason\n"
+      "c2c_before_ns,c2c_after_ns,load,steal,flags,status,reason,bytes_asked,evidence,copy_before_"
+      "gbs,"
+      "copy_after_gbs\n"
       "commtune.result/1,allreduce,shm,,host,allreduce,auto,ring,\"{\"\"segments\"\":2}\",3,1,3,"
       "1024,1024,0,256,float32,sum,,false,hot,120,12.5,12.25,12.75,13.125,11.0,12.5,14.0,15.0,20.0,"
-      "30.5,0.5,99.5,0.08192,0.125,1,0,0.0,75.5,76.0,0.25,0.0,few_samples oversubscribed,ok,\n"
+      "30.5,0.5,99.5,0.08192,0.125,1,0,0.0,75.5,76.0,0.25,0.0,few_samples oversubscribed,ok,,"
+      "1024,built-in table,10.0,\n"
       "commtune.result/1,bandwidth,mpi,openmpi,host,,,,{},1,1,0,65536,0,0,0,,,,false,hot,,,,,,,,,,,"
-      ",,,,,0,0,0.0,,,0.0,0.0,,skipped,\"needs \"\"2\"\" ranks, got 1\"\n");
+      ",,,,,0,0,0.0,,,0.0,0.0,,skipped,\"needs \"\"2\"\" ranks, got 1\",0,,,\n");
 }
 
 TEST(CsvReport, every_line_has_as_many_fields_as_the_header) {
@@ -130,6 +133,7 @@ TEST(TableReport, is_aligned_and_prints_what_is_missing_as_not_available) {
       print("table", {allreduce_row(), alone, skipped_row()}),
       "# commtune 0.1.0, transport shm, library openmpi 4.1.4, 3 ranks, host n1, n2\n"
       "# warning: built against openmpi 4.0\n"
+      "# busbw is algbw times a factor of the collective, not the rate of a link\n"
       "\n# allreduce, float32, sum, hot buffers; times in us, bandwidths in GB/s (10^9)\n"
       "    size  algorithm                  median              interval        p99        max    "
       "algbw    busbw  check     flags\n"
@@ -143,10 +147,49 @@ TEST(TableReport, is_aligned_and_prints_what_is_missing_as_not_available) {
       "# skipped bandwidth 64K: needs 2 ranks, got 1\n");
 }
 
+TEST(TableReport, shows_the_bytes_between_nodes_where_there_are_several) {
+  Row known = allreduce_row();
+  known.nodes = 2;
+  known.bytes_off_node = 4096;
+  Row unknown = known;
+  unknown.bytes_off_node = 0;
+  unknown.flags = {"off_node_unknown"};
+  const std::string text = print("table", {known, unknown});
+  EXPECT_NE(text.find("   busbw   off-node  check     flags\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("    0.12         4K  ok        few_samples"), std::string::npos) << text;
+  EXPECT_NE(text.find("    0.12        n/a  ok        off_node_unknown"), std::string::npos)
+      << text;
+}
+
+TEST(Report, shows_a_library_whose_algorithm_is_unknown_as_native) {
+  Row row = allreduce_row();
+  row.library = "openmpi";
+  row.algorithm_asked = "native";
+  row.algorithm_used = "unknown";
+  EXPECT_NE(print("osu", {row}).find("algorithm: native,"), std::string::npos);
+  row.status = "failed";
+  row.reason = "wrong data";
+  for (const char* format : {"table", "osu"}) {
+    const std::string text = print(format, {row});
+    EXPECT_NE(text.find("# failed allreduce/native 1K, library openmpi: wrong data\n"),
+              std::string::npos)
+        << text;
+  }
+}
+
+TEST(Report, shows_the_size_that_was_asked_when_it_holds_no_element) {
+  Row row = skipped_row();
+  row.bytes_asked = 3;
+  row.bytes_per_rank = 0;
+  EXPECT_NE(print("table", {row}).find("# skipped bandwidth 3: "), std::string::npos);
+}
+
 TEST(TableReport, accepts_a_run_that_says_nothing) {
   std::ostringstream out;
   make_report("table", out)->begin(Json::object());
-  EXPECT_EQ(out.str(), "# commtune ?, transport ?, library none, 0 ranks, host \n");
+  EXPECT_EQ(out.str(),
+            "# commtune ?, transport ?, library none, 0 ranks, host \n"
+            "# busbw is algbw times a factor of the collective, not the rate of a link\n");
 }
 
 TEST(Report, refuses_an_unknown_format_with_the_valid_ones) {

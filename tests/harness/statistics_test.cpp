@@ -157,6 +157,22 @@ TEST(SamplingPlan, fixed_iterations_add_up_exactly) {
   }
 }
 
+TEST(SamplingPlan, long_fixed_runs_keep_every_kth_sample) {
+  const std::pair<std::uint64_t, std::size_t> table[] = {
+      {1, 1}, {100'000, 1}, {100'001, 2}, {200'000, 2}, {1'000'000'001, 10'001}};
+  for (const auto& [iterations, stride] : table) {
+    SamplingOptions options;
+    options.iterations = iterations;
+    EXPECT_EQ(SamplingPlan(options, 4096).stride(), stride) << iterations;
+  }
+  SamplingOptions options;
+  options.iterations = 150'000;
+  SamplingPlan plan(options, 4096);
+  std::size_t taken = 0;
+  while (const std::size_t batch = plan.next(taken, {1.0}, 0, 1e-6)) taken += batch;
+  EXPECT_EQ(taken, 150'000U);
+}
+
 TEST(SamplingPlan, equal_samples_stop_as_soon_as_there_are_enough) {
   SamplingPlan cheap({}, 4096);
   std::vector<double> samples;

@@ -4,6 +4,7 @@
 #include "microbench/benchmark.hpp"
 #include "microbench/choice.hpp"
 #include "microbench/cold.hpp"
+#include "microbench/context.hpp"
 #include "microbench/nodes.hpp"
 #include "microbench/off_node.hpp"
 #include "microbench/rotation.hpp"
@@ -67,6 +68,22 @@ TEST(OffNodeBytes, counts_only_sends_that_leave_the_node) {
   EXPECT_EQ(total, 2U * 3U * 40U);
   const NodeMap one_node = map_nodes({"a", "a", "a", "a"});
   EXPECT_EQ(off_node_bytes(ring, Shape{1, 4, 0, false}, Params{}, 10, 4, one_node), 0U);
+}
+
+TEST(CheckSummary, keeps_the_greatest_distance_and_the_first_wrong_element) {
+  CheckSummary summary;
+  summary.add(0, 0.0, "unused");
+  EXPECT_EQ(summary.max_ulp, 0.0);
+  EXPECT_EQ(summary.first, "");
+  summary.add(2, 7.0, "element 3");
+  summary.add(1, 4.0, "element 1");
+  EXPECT_EQ(summary.iterations, 3U);
+  EXPECT_EQ(summary.wrong, 3U);
+  EXPECT_EQ(summary.max_ulp, 7.0);
+  EXPECT_EQ(summary.first, "iteration 1, element 3");
+  summary.add(1, std::nullopt, "element 1");
+  summary.add(1, 2.0, "element 1");
+  EXPECT_EQ(summary.max_ulp, std::nullopt);
 }
 
 TEST(Benchmarks, unknown_name_lists_the_valid_ones) {

@@ -122,6 +122,9 @@ TEST(PointToPoint, latency_and_bandwidth_report_their_definitions) {
     EXPECT_EQ(row.check_wrong, 0U);
     EXPECT_EQ(row.bytes_total, row.bytes_per_rank * (row.test == "bandwidth" ? 64 : 1));
     ASSERT_TRUE(row.time.has_value());
+    EXPECT_FALSE(row.entry_skew_us.has_value());
+    EXPECT_EQ(row.busbw_gbs, row.algbw_gbs);
+    EXPECT_EQ(row.check_max_ulp, 0.0);
     if (row.bytes_total == 0) {
       EXPECT_FALSE(row.algbw_gbs.has_value());
     } else {
@@ -131,23 +134,46 @@ TEST(PointToPoint, latency_and_bandwidth_report_their_definitions) {
   }
 }
 
-TEST(Sizes, are_rounded_down_to_whole_elements_and_empty_ones_are_skipped) {
+TEST(Sizes, are_rounded_down_to_whole_elements_and_those_without_one_are_skipped) {
   const TemporaryFile file("sizes.json");
   const Outcome outcome = run_plan("threads", 2, [&file](Rank) {
     BenchPlan plan = plan_for({"allreduce"}, file.path());
-    plan.options.sizes = {0, 3, 11};
+    plan.options.sizes = {3, 11};
     return plan;
   });
   ASSERT_EQ(outcome.status, 0) << outcome.reason;
   const auto rows = read_result(file.path()).rows;
-  ASSERT_EQ(rows.size(), 3U);
+  ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].status, "skipped");
-  EXPECT_EQ(rows[1].status, "skipped");
-  EXPECT_EQ(rows[1].bytes_asked, 3U);
-  EXPECT_EQ(rows[2].status, "ok");
-  EXPECT_EQ(rows[2].bytes_asked, 11U);
-  EXPECT_EQ(rows[2].bytes_per_rank, 8U);
-  EXPECT_EQ(rows[2].count, 2U);
+  EXPECT_EQ(rows[0].bytes_asked, 3U);
+  EXPECT_EQ(rows[1].status, "ok");
+  EXPECT_EQ(rows[1].bytes_asked, 11U);
+  EXPECT_EQ(rows[1].bytes_per_rank, 8U);
+  EXPECT_EQ(rows[1].count, 2U);
+}
+
+TEST(Sizes, of_zero_bytes_run_every_collective_and_have_no_bandwidth) {
+  for (const int ranks : {1, 3}) {
+    const TemporaryFile file(fmt::format("zero-{}.json", ranks));
+    const Outcome outcome = run_plan("shm", ranks, [&file](Rank) {
+      BenchPlan plan =
+          plan_for({"allreduce", "broadcast", "allgather", "reduce_scatter"}, file.path());
+      plan.options.sizes = {0};
+      plan.options.algorithms = {"auto", "all"};
+      return plan;
+    });
+    ASSERT_EQ(outcome.status, 0) << outcome.reason;
+    const auto rows = read_result(file.path()).rows;
+    ASSERT_GE(rows.size(), 8U);
+    for (const Row& row : rows) {
+      EXPECT_EQ(row.status, "ok") << row.collective << "/" << row.algorithm_used << row.reason;
+      EXPECT_EQ(row.count, 0U);
+      EXPECT_EQ(row.bytes_asked, 0U);
+      EXPECT_TRUE(row.time.has_value());
+      EXPECT_FALSE(row.algbw_gbs.has_value());
+      EXPECT_FALSE(row.busbw_gbs.has_value());
+    }
+  }
 }
 
 TEST(Sizes, beyond_the_memory_are_skipped_with_the_reason) {
@@ -191,6 +217,7 @@ TEST(Check, wrong_data_fails_the_row_and_names_rank_element_and_values) {
   for (const Row& row : result.rows) {
     EXPECT_EQ(row.status, "failed");
     EXPECT_GT(row.check_wrong, 0U);
+    EXPECT_GT(row.check_max_ulp.value_or(0), 0.0);
     EXPECT_NE(row.reason.find("first: rank 0, iteration 0, element 0: got "), std::string::npos)
         << row.reason;
     EXPECT_NE(row.reason.find("expected"), std::string::npos);

@@ -138,6 +138,14 @@ TEST(LauncherEnvironment, is_read_from_the_environment) {
                   {"SLURM_NTASKS", "2"},
                   {"SLURM_STEP_ID", "0"}}),
             "slurm 1/2");
+  EXPECT_EQ(with({{"SLURM_PROCID", "1"},
+                  {"SLURM_NTASKS", "4"},
+                  {"SLURM_STEP_NUM_TASKS", "3"},
+                  {"SLURM_STEP_ID", "0"}}),
+            "slurm 1/3");
+  // In the script of a batch job, and beside it.
+  EXPECT_EQ(with({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}, {"SLURM_STEP_ID", "4294967291"}}),
+            " 0/1");
   EXPECT_EQ(with({{"PMIX_RANK", "1"}, {"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}}), " 0/1");
   EXPECT_EQ(with({{"OMPI_COMM_WORLD_RANK", "x"}, {"OMPI_COMM_WORLD_SIZE", "4"}}), " 0/1");
 }

@@ -161,6 +161,42 @@ TEST(Decide, no_size_ever_loses_more_than_the_regret_bound_nor_to_the_default) {
   }
 }
 
+std::vector<std::string> steps(const std::vector<std::uint64_t>& sizes,
+                               const std::vector<double>& medians, double half_width = 0.01) {
+  const std::vector<CandidateCells> candidates{steady("default", medians, 3, half_width)};
+  return odd_steps(decide(sizes, candidates, {}), candidates, {});
+}
+
+TEST(OddSteps, tell_of_a_rise_beyond_three_times_per_doubling) {
+  EXPECT_TRUE(steps({64, 128, 256}, {10, 30, 90}).empty());
+  const auto found = steps({64, 128, 256}, {10, 31, 62});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].rfind("the time rises from 10.00 us (default) at 64 bytes to 31.00 us", 0), 0U)
+      << found[0];
+  EXPECT_NE(found[0].find("more than 3 times"), std::string::npos) << found[0];
+}
+
+TEST(OddSteps, allow_more_where_sizes_are_further_apart_and_not_less_where_they_are_close) {
+  EXPECT_TRUE(steps({64, 512}, {10, 120}).empty());
+  EXPECT_EQ(steps({64, 512}, {10, 121}).size(), 1U);
+  EXPECT_TRUE(steps({64, 65}, {10, 30}).empty());
+  EXPECT_EQ(steps({64, 65}, {10, 31}).size(), 1U);
+}
+
+TEST(OddSteps, tell_of_a_fall_only_when_the_intervals_lie_apart) {
+  EXPECT_TRUE(steps({64, 128}, {10, 9}, 0.1).empty());
+  const auto found = steps({64, 128}, {10, 9}, 0.01);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].rfind("the time falls from 10.00 us", 0), 0U) << found[0];
+}
+
+TEST(OddSteps, pass_over_a_size_without_a_measurement) {
+  CandidateCells candidate = steady("default", {10, 20, 40});
+  for (auto& round : candidate.cells) round[1].reset();
+  const std::vector<CandidateCells> candidates{candidate};
+  EXPECT_TRUE(odd_steps(decide({64, 128, 256}, candidates, {}), candidates, {}).empty());
+}
+
 TEST(MakeRules, leave_everything_outside_the_measured_range_to_the_library) {
   const std::vector<CandidateCells> candidates{steady("default", {10, 10}), steady("a", {5, 5})};
   const auto rules = make_rules(decide({64, 128}, candidates, {}), candidates);

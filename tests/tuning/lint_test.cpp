@@ -85,6 +85,27 @@ TEST(Lint, says_nothing_about_a_clean_file) {
   }
 }
 
+TEST(Lint, says_one_thing_about_a_file_that_is_cut_short_wherever_the_cut_is) {
+  const std::string whole =
+      "2 0 2 3 1 0 1 0 0 5 2 0 2 0 0 64 1 0 0 2 2 2 1 0 3 0 0 3 2 0 1 0 0 64 2 0 0";
+  ASSERT_TRUE(parse_rules(whole, Family::v4_1).accepted);
+  for (std::size_t end = whole.find(' '); end != std::string::npos;
+       end = whole.find(' ', end + 1)) {
+    const std::string text = whole.substr(0, end);
+    std::vector<Finding> errors;
+    for (const Finding& finding : lint(text, Family::v4_1)) {
+      EXPECT_EQ(finding.line, 1U) << text << ": " << finding.text;
+      if (finding.severity == error) errors.push_back(finding);
+    }
+    ASSERT_EQ(errors.size(), 1U) << text << ": " << errors.back().text;
+    EXPECT_NE(errors[0].text.find("the file ends"), std::string::npos) << errors[0].text;
+  }
+}
+
+TEST(Lint, does_not_guess_the_reach_of_a_block_behind_which_the_file_is_cut_short) {
+  EXPECT_EQ(lint("1 0 3 0 1 0 0 0 0 2 1 0 6 0 0", Family::v4_1).size(), 1U);
+}
+
 TEST(Lint, reports_a_file_that_is_not_there) {
   const auto findings = lint_file("/nonexistent/rules.conf", Family::v4_1);
   ASSERT_EQ(findings.size(), 1U);

@@ -14,6 +14,8 @@ struct FakeLibrary {
   std::map<std::string, double> times{{"", 100},  {"1", 300}, {"2", 90}, {"3", 50},
                                       {"4", 101}, {"5", 99},  {"6", 100}};
   std::string crashing, hanging, wrong, ignored;
+  std::size_t wrong_default_run = 0;  ///< 1: the first run of the default is wrong; 0: none
+  double growth = 1;                  ///< of the time where the size doubles
   std::vector<std::string> flags;
   std::string library = "openmpi";
   std::vector<std::string> log;
@@ -38,7 +40,10 @@ struct FakeLibrary {
     const std::string id = forced(request);
     log.push_back(id);
     BenchOutcome outcome;
-    outcome.run = {{"started", "2024-01-01T00:00:00Z"}};
+    outcome.run = {{"argv", {"commtune", "bench"}},
+                   {"started", "2024-01-01T00:00:00Z"},
+                   {"label", nullptr},
+                   {"library", {{"name", library}}}};
     if (!crashing.empty() && id == crashing) return {4, "rank 1 was killed by signal 11", {}, {}};
     if (!hanging.empty() && id == hanging) return {4, "hung: stopped after 60 s", {}, {}};
     for (const std::uint64_t bytes : request.sizes) {
@@ -53,12 +58,14 @@ struct FakeLibrary {
       row.algorithm_used = name_of(!ignored.empty() && id == ignored ? "" : id);
       row.algorithm_evidence = "traced";
       row.flags = flags;
-      const double median = times.at(id);
+      double median = times.at(id);
+      for (std::uint64_t at = request.sizes.front(); at < bytes; at *= 2) median *= growth;
       row.time = TimeSummary{};
       row.time->median = median;
       row.time->ci_low = 0.99 * median;
       row.time->ci_high = 1.01 * median;
-      if (!wrong.empty() && id == wrong) {
+      const auto defaults = static_cast<std::size_t>(std::count(log.begin(), log.end(), ""));
+      if ((!wrong.empty() && id == wrong) || (id.empty() && defaults == wrong_default_run)) {
         row.check_wrong = 7;
         row.status = "failed";
         row.reason = "wrong data: 7 elements";
@@ -191,6 +198,49 @@ TEST(Search, ends_when_the_default_itself_fails) {
     EXPECT_EQ(error.code(), Errc::unavailable);
     EXPECT_NE(std::string(error.what()).find("no mpirun"), std::string::npos);
   }
+}
+
+TEST(Search, recommends_nothing_when_the_default_has_wrong_data_in_any_round) {
+  for (const std::size_t run : {1U, 3U}) {
+    FakeLibrary library;
+    library.wrong_default_run = run;
+    try {
+      tune(library, small_search());
+      FAIL() << "accepted with a wrong default in run " << run;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Errc::wrong_result);
+      EXPECT_NE(std::string(error.what()).find("default gives wrong data at 64 bytes"),
+                std::string::npos)
+          << error.what();
+    }
+  }
+}
+
+TEST(Search, a_table_tells_of_the_tune_and_not_of_a_run_inside_it) {
+  FakeLibrary library;
+  RunOptions options = run_options();
+  options.argv = {"commtune", "tune", "allreduce"};
+  const auto run_of = [&](const RunOptions& given) {
+    return search(
+               given, small_search(),
+               [&library](const BenchRequest& request) { return library.run(request); },
+               [](const std::string&) {}, [](const DecisionTable&) {})
+        .table.run;
+  };
+  EXPECT_EQ(run_of(options)["label"], nullptr);
+  options.label = "rack 7";
+  const Json run = run_of(options);
+  EXPECT_EQ(run["argv"], Json({"commtune", "tune", "allreduce"}));
+  EXPECT_EQ(run["label"], "rack 7");
+  EXPECT_EQ(run["library"]["name"], "openmpi");
+}
+
+TEST(Search, warns_of_a_time_that_jumps_between_neighbouring_sizes) {
+  FakeLibrary library;
+  library.growth = 4;
+  const DecisionTable table = tune(library, small_search()).table;
+  EXPECT_TRUE(warned(table, "allreduce: the time rises from 50.00 us (recursive_doubling) at 64"));
+  EXPECT_EQ(table.warnings.size(), 2U);
 }
 
 TEST(Search, leaves_a_valid_table_after_every_round) {

@@ -43,6 +43,7 @@ class Linter {
     findings_.push_back({Severity::warning, line, fmt::format(text, std::forward<Args>(args)...)});
   }
 
+  /// Where the file broke off, the contents and the reach of the last block are not known.
   void check_blocks(const TunedCollective& collective, const CollectiveRules& rules) {
     for (std::size_t i = 0; i < rules.blocks.size(); ++i) {
       const SizeBlock& block = rules.blocks[i];
@@ -57,8 +58,9 @@ class Linter {
       }
       const bool last = i + 1 == rules.blocks.size();
       const long lowest = i == 0 ? 2 : std::max(2L, block.ranks);
-      const long highest = last ? LONG_MAX : rules.blocks[i + 1].ranks - 1;
-      check_messages(collective, block);
+      const bool unknown = last && !rules.complete;
+      const long highest = unknown ? lowest : last ? LONG_MAX : rules.blocks[i + 1].ranks - 1;
+      if (!unknown || !block.rules.empty()) check_messages(collective, block);
       for (const MessageRule& rule : block.rules) {
         check_algorithm(collective, block, rule, lowest, highest);
       }

@@ -171,9 +171,12 @@ class Parser {
     if (!number("number of collectives", collective_count + 1, count, line)) return false;
     for (long i = 0; i < count; ++i) {
       CollectiveRules& rules = file_.collectives.emplace_back();
-      if (!number("collective id", collective_count, rules.id, rules.line) || !read_blocks(rules)) {
+      if (!number("collective id", collective_count, rules.id, rules.line)) {
+        file_.collectives.pop_back();
         return false;
       }
+      rules.complete = read_blocks(rules);
+      if (!rules.complete) return false;
     }
     return true;
   }
@@ -184,7 +187,10 @@ class Parser {
     if (!number("number of communicator sizes", any_long, count, line)) return false;
     for (long i = 0; i < count; ++i) {
       SizeBlock& block = rules.blocks.emplace_back();
-      if (!number("communicator size", any_long, block.ranks, block.line)) return false;
+      if (!number("communicator size", any_long, block.ranks, block.line)) {
+        rules.blocks.pop_back();
+        return false;
+      }
       if (!read_messages(block)) return false;
     }
     return true;
@@ -201,6 +207,7 @@ class Parser {
           !number("algorithm", any_long, rule.algorithm, line) ||
           !number("fan in/out", any_long, rule.faninout, line) ||
           !number("segment size", any_long, rule.segsize, line)) {
+        block.rules.pop_back();
         return false;
       }
       rule.from_key = static_cast<std::uint64_t>(key);

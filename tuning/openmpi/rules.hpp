@@ -32,6 +32,7 @@ struct CollectiveRules {
   long id = 0;
   std::vector<SizeBlock> blocks;
   std::size_t line = 0;
+  bool complete = true;  ///< false: the file broke off inside; what was cut is left out
 };
 
 /// A classic rules file as its author meant it.
