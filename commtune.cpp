@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
@@ -7,6 +8,7 @@
 
 #include "commands/command.hpp"
 #include "core/error.hpp"
+#include "core/standard_output.hpp"
 #include "harness/allocator.hpp"
 #include "transports/job.hpp"
 
@@ -92,8 +94,11 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   commtune::keep_freed_memory();
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of the write, with a message
   try {
-    return run(argc, argv);
+    const int status = run(argc, argv);
+    commtune::flush_standard_output();
+    return status;
   } catch (const commtune::Error& error) {
     return complain(error.what(), commtune::exit_status(error.code()));
   } catch (const std::exception& error) {

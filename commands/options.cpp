@@ -200,8 +200,8 @@ void add_output_options(CLI::App& app, RunOptions& o) {
             [&o](const std::string& text) { o.label = text; });
 }
 
-/// Makes the modules beside `path` (a module, or the folder with them) the ones that are loaded here
-/// and in every process started from here.
+/// Makes the modules beside `path` (a module, or the folder with them) the ones that are loaded
+/// here and in every process started from here.
 void use_module(const std::string& path) {
   std::error_code ignored;
   std::filesystem::path folder = std::filesystem::absolute(path, ignored);

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <atomic>
+#include <csignal>
 #include <iostream>
 #include <memory>
 
@@ -86,6 +88,22 @@ void check_place(const RunOptions& options, bool force) {
           options.ranks, topology.allowed_processors);
 }
 
+// A signal handler gets no argument of its own.
+std::atomic<bool> interruption_noted{false};
+
+extern "C" void note_interruption(int) {
+  interruption_noted.store(true, std::memory_order_relaxed);
+}
+
+/// Lets the run in progress end; the search stops before the next one.
+void watch_for_interruption() {
+  struct sigaction action {};
+  action.sa_handler = note_interruption;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  for (const int number : {SIGINT, SIGTERM}) sigaction(number, &action, nullptr);
+}
+
 int run_tune(TuneArguments& arguments) {
   RunOptions& options = arguments.options;
   const SearchOptions search = search_options(arguments);
@@ -104,13 +122,25 @@ int run_tune(TuneArguments& arguments) {
     write(nothing);
   };
   write_nothing("incomplete: nothing was measured yet");
+  watch_for_interruption();
+  DecisionTable so_far;
   SearchReport report;
   try {
     report = commtune::search(
         options, search, process_runner(options),
-        [](const std::string& line) { fmt::print(stderr, "commtune: {}\n", line); }, write);
+        [](const std::string& line) {
+          if (interruption_noted.load(std::memory_order_relaxed)) fail(Errc::peer, "interrupted");
+          fmt::print(stderr, "commtune: {}\n", line);
+        },
+        [&](const DecisionTable& table) { write(so_far = table); });
   } catch (const Error& error) {
-    write_nothing(fmt::format("failed: {}", error.what()));
+    const std::string why = fmt::format("failed: {}", error.what());
+    if (so_far.entries.empty()) {
+      write_nothing(why);
+    } else {
+      so_far.warnings.push_back(why);
+      write(so_far);
+    }
     throw;
   }
   write(report.table);

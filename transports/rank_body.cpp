@@ -2,11 +2,15 @@
 
 #include <new>
 
+#include "core/standard_output.hpp"
+
 namespace commtune {
 
 RankResult run_guarded(const std::function<int()>& work) {
   try {
-    return {work(), std::nullopt, {}};
+    const int status = work();
+    flush_standard_output();
+    return {status, std::nullopt, {}};
   } catch (const Error& error) {
     return {exit_status(error.code()), error.code(), error.what()};
   } catch (const std::bad_alloc&) {

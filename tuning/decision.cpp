@@ -33,7 +33,7 @@ std::optional<double> median_over_rounds(const CandidateCells& candidate, std::s
 }
 
 struct Verdict {
-  bool wins = false;
+  std::string why_not;  ///< empty: it wins
   std::size_t incomparable = 0;
 };
 
@@ -54,12 +54,22 @@ Verdict compare(const CandidateCells& standard, const CandidateCells& candidate,
       ++verdict.incomparable;
       continue;
     }
-    if (!ours->served_by.empty() && ours->served_by == theirs->served_by) return verdict;
+    if (!ours->served_by.empty() && ours->served_by == theirs->served_by) {
+      verdict.why_not = "the default runs it anyway";
+      return verdict;
+    }
     gains.push_back(1 - ours->median_us / theirs->median_us);
     apart = apart && ours->ci_high < theirs->ci_low;
   }
-  verdict.wins =
-      missing <= 1 && !gains.empty() && apart && median_of(std::move(gains)) > rules.min_gain;
+  if (missing > 1) {
+    verdict.why_not = fmt::format("{} rounds missing", missing);
+  } else if (gains.empty()) {
+    verdict.why_not = "the machine's state differed in every round";
+  } else if (!apart) {
+    verdict.why_not = "intervals overlap";
+  } else if (median_of(std::move(gains)) <= rules.min_gain) {
+    verdict.why_not = fmt::format("gain not above {:.0f} %", 100 * rules.min_gain);
+  }
   return verdict;
 }
 
@@ -77,10 +87,14 @@ SizeDecision decide_one(std::uint64_t bytes, std::size_t size,
   if (!decision.median_us[0]) return decision;
   for (std::size_t i = 1; i < candidates.size(); ++i) {
     if (!decision.median_us[i]) continue;
-    if (faster(i, decision.best)) decision.best = i;
     const Verdict verdict = compare(candidates[0], candidates[i], size, rules);
+    if (faster(i, decision.best)) {
+      decision.best = i;
+      decision.why_not = verdict.why_not;
+    }
     decision.incomparable = std::max(decision.incomparable, verdict.incomparable);
-    if (verdict.wins && (decision.chosen == 0 || faster(i, decision.chosen))) decision.chosen = i;
+    const bool wins = verdict.why_not.empty();
+    if (wins && (decision.chosen == 0 || faster(i, decision.chosen))) decision.chosen = i;
   }
   decision.ruled = decision.chosen;
   return decision;
@@ -129,7 +143,12 @@ void merge(std::vector<SizeDecision>& decisions, std::size_t candidates,
   if (decisions.empty()) return;
   const auto& last = cost.back();
   auto at = static_cast<std::size_t>(std::min_element(last.begin(), last.end()) - last.begin());
-  for (std::size_t s = decisions.size(); s-- > 0; at = from[s][at]) decisions[s].ruled = at;
+  for (std::size_t s = decisions.size(); s-- > 0; at = from[s][at]) {
+    decisions[s].ruled = at;
+    if (at != decisions[s].best && decisions[s].why_not.empty()) {
+      decisions[s].why_not = "merged with its neighbours";
+    }
+  }
 }
 
 TableRule measured_rule(const SizeDecision& decision, std::size_t size,
@@ -223,8 +242,8 @@ std::vector<TableRule> make_rules(const std::vector<SizeDecision>& decisions,
 
 std::string describe(const std::vector<SizeDecision>& decisions,
                      const std::vector<CandidateCells>& candidates) {
-  std::string text = fmt::format("{:>8} {:>12} {:>12} {:>8}  {:<28} {}\n", "bytes", "default us",
-                                 "best us", "gain", "fastest", "chosen");
+  std::string text = fmt::format("{:>8} {:>12} {:>12} {:>8}  {:<28} {:<28} {}\n", "bytes",
+                                 "default us", "best us", "gain", "fastest", "chosen", "because");
   for (const SizeDecision& decision : decisions) {
     const auto& standard = decision.median_us[0];
     const auto& best = decision.median_us[decision.best];
@@ -233,10 +252,10 @@ std::string describe(const std::vector<SizeDecision>& decisions,
                           format_size(decision.bytes), "-", "-", "-", "-");
       continue;
     }
-    text +=
-        fmt::format("{:>8} {:>12.2f} {:>12.2f} {:>6.1f} %  {:<28} {}\n",
-                    format_size(decision.bytes), *standard, *best, 100 * (1 - *best / *standard),
-                    label(candidates[decision.best]), label(candidates[decision.ruled]));
+    text += fmt::format(
+        "{:>8} {:>12.2f} {:>12.2f} {:>6.1f} %  {:<28} {:<28} {}\n", format_size(decision.bytes),
+        *standard, *best, 100 * (1 - *best / *standard), label(candidates[decision.best]),
+        label(candidates[decision.ruled]), decision.best == decision.ruled ? "" : decision.why_not);
   }
   return text;
 }

@@ -40,7 +40,8 @@ struct SizeDecision {
   std::size_t ruled = 0;                         ///< after merging: what the table says
   std::vector<std::optional<double>> median_us;  ///< per candidate, median over rounds
   std::size_t incomparable =
-      0;  ///< rounds in which the machine's state differed from the default's
+      0;                ///< rounds in which the machine's state differed from the default's
+  std::string why_not;  ///< why the fastest was not chosen; empty when it was
 };
 
 /// candidates[0] is the default. At each size another candidate wins only if its median gain over

@@ -219,7 +219,9 @@ TEST(Mpi, ranks_started_with_different_sizes_stop_before_a_transfer) {
                                           {1, quick({"allreduce", "--sizes", "16", "-o", file})}});
   EXPECT_EQ(run.status, exit_usage) << run.err;
   EXPECT_NE(run.err.find("rank 1 has --sizes [16], rank 0 has [8]"), std::string::npos) << run.err;
-  EXPECT_FALSE(std::filesystem::exists(file));
+  const ResultDocument result = read_result(file);
+  EXPECT_EQ(result.status, "failed");
+  EXPECT_TRUE(result.rows.empty());
 }
 
 TEST(Mpi, a_usage_error_is_told_once) {

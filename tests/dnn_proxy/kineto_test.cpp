@@ -256,7 +256,10 @@ TEST(Kineto, refuses_a_trace_that_moves_nothing) {
 TEST(Kineto, needs_every_rank_of_a_directory) {
   const TemporaryFolder folder;
   const auto rank = [](int r) {
-    return trace({comms("allreduce", "1", "4")}, fmt::format(R"({{"rank":{},"world_size":3}})", r));
+    return trace(
+        {comms("allreduce", "1", "4",
+               R"(,"Process Group Name":"w","Process Group Ranks":[0,1,2],"Group size":3)")},
+        fmt::format(R"({{"rank":{},"world_size":3}})", r));
   };
   folder.write("a.json", rank(0));
   folder.write_gzip("b.json.gz", rank(2));

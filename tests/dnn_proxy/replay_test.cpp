@@ -1,5 +1,6 @@
 #include "dnn_proxy/replay.hpp"
 
+#include <algorithm>
 #include <sstream>
 
 #include "core/json.hpp"
@@ -64,6 +65,8 @@ TEST_P(ReplayOnTransport, gives_exact_results_and_a_row_for_every_collective) {
   for (const Row& row : result.rows) {
     EXPECT_EQ(row.ranks, ranks);
     EXPECT_EQ(row.check_wrong, 0U);
+    EXPECT_EQ(std::count(row.flags.begin(), row.flags.end(), "few_samples"), 1);
+    EXPECT_EQ(std::count(row.flags.begin(), row.flags.end(), "p99_is_max"), 1);
     ASSERT_TRUE(row.time.has_value());
     (row.test == "replay_step" ? steps : collectives) += 1;
     if (row.test == "replay_step") {
