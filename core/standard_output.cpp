@@ -11,11 +11,12 @@ namespace commtune {
 
 void flush_standard_output() {
   std::cout.flush();
-  const bool flushed = std::fflush(stdout) == 0;
-  if (flushed && std::ferror(stdout) == 0 && std::cout.good()) return;
-  const int reason = errno;
-  fail(Errc::system, "cannot write to standard output: {}",
-       reason != 0 ? std::strerror(reason) : "closed");
+  if (std::fflush(stdout) != 0) {
+    fail(Errc::system, "cannot write to standard output: {}", std::strerror(errno));
+  }
+  if (std::ferror(stdout) != 0 || !std::cout.good()) {
+    fail(Errc::system, "standard output took not all that was printed: closed pipe or full disk");
+  }
 }
 
 }  // namespace commtune

@@ -171,6 +171,14 @@ void run_choice(BenchContext& context, const Choice& choice, const Call& call, R
   const std::string operation = fmt::format("{}/{}", row.test, choice.asked);
   context.announce(operation, row);
   agree(job.bootstrap, call, choice.asked);
+  if (choice.algorithm != nullptr) {
+    const std::string& fault = context.fault_of(*choice.algorithm, choice.params, call);
+    if (!fault.empty()) {
+      row.status = "failed";
+      row.reason = fmt::format("not run, its schedule is wrong: {}", fault);
+      return context.emit(row, {});
+    }
+  }
 
   const int ppn = context.nodes().largest;
   const bool rotate = context.options().rotate_root;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "collectives/schedule/verify.hpp"
 #include "core/error.hpp"
 #include "core/sizes.hpp"
 #include "core/topology.hpp"
@@ -159,6 +160,23 @@ void BenchContext::record_check(Row& row, const CheckSummary& mine) {
   if (row.check_wrong == 0) return;
   row.status = "failed";
   row.reason = fmt::format("wrong data: {} elements; first: {}", row.check_wrong, where);
+}
+
+const std::string& BenchContext::fault_of(const Algorithm& algorithm, const Params& params,
+                                          const Call& call) {
+  constexpr Rank largest_proof = 256;
+  const auto [entry, fresh] =
+      faults_.try_emplace({&algorithm, params.segments, params.radix, call.in_place});
+  std::string& fault = entry->second;
+  if (!fresh || !plan_.prove || job_.size() > largest_proof) return fault;
+  const bool rotate = options().rotate_root && rooted(call.collective);
+  const Rank first = rotate ? 0 : call.root;
+  const Rank last = rotate ? job_.size() - 1 : call.root;
+  for (Rank root = first; root <= last && fault.empty(); ++root) {
+    const Shape shape{.size = job_.size(), .root = root, .in_place = call.in_place};
+    if (const auto violation = verify(algorithm, shape, params)) fault = violation->detail;
+  }
+  return fault;
 }
 
 void BenchContext::emit(const Row& row, const std::vector<double>& samples_us) {

@@ -1,9 +1,11 @@
 #pragma once
 #include <fstream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "collectives/libraries/library.hpp"
@@ -41,6 +43,9 @@ class BenchContext {
   Library* library() noexcept { return library_.get(); }
   const std::string& library_missing() const noexcept { return library_missing_; }
   Selection select(Collective, std::uint64_t bytes) const;
+  /// What verify() finds wrong with the schedule that `call` would run, for every root that will be
+  /// used; empty when it is proved or too large to be. Equal on all ranks; remembered.
+  const std::string& fault_of(const Algorithm&, const Params&, const Call&);
   /// The sizes asked for, or the running benchmark's default.
   std::vector<std::uint64_t> sizes() const;
 
@@ -81,6 +86,7 @@ class BenchContext {
   std::unique_ptr<Report> report_;
   std::ofstream samples_;
   std::uint64_t failed_rows_ = 0;
+  std::map<std::tuple<const Algorithm*, std::uint32_t, std::uint32_t, bool>, std::string> faults_;
 };
 
 }  // namespace commtune

@@ -17,6 +17,7 @@ struct BenchPlan {
   RunOptions options;
   std::vector<const Benchmark*> benchmarks;
   AutoSelect select;  ///< empty: select_built_in()
+  bool prove = true;  ///< verify a schedule before its first run, up to 256 ranks
 };
 
 /// The body of a benchmark job: called by every rank, returns the rank's exit status. Rank 0 writes

@@ -208,6 +208,7 @@ TEST(Check, wrong_data_fails_the_row_and_names_rank_element_and_values) {
     plan.select = [](Collective, Rank, std::uint64_t, DataType) {
       return Selection{&broken, Params{}, "test"};
     };
+    plan.prove = false;
     return plan;
   });
   EXPECT_EQ(outcome.status, exit_measured_failure);
@@ -221,6 +222,23 @@ TEST(Check, wrong_data_fails_the_row_and_names_rank_element_and_values) {
     EXPECT_NE(row.reason.find("first: rank 0, iteration 0, element 0: got "), std::string::npos)
         << row.reason;
     EXPECT_NE(row.reason.find("expected"), std::string::npos);
+  }
+}
+
+TEST(Proof, a_wrong_schedule_is_not_run) {
+  const TemporaryFile file("wrong_schedule.json");
+  const Outcome outcome = run_plan("threads", 3, [&file](Rank) {
+    BenchPlan plan = plan_for({"allreduce"}, file.path());
+    plan.select = [](Collective, Rank, std::uint64_t, DataType) {
+      return Selection{&broken, Params{}, "test"};
+    };
+    return plan;
+  });
+  EXPECT_EQ(outcome.status, exit_measured_failure);
+  for (const Row& row : read_result(file.path()).rows) {
+    EXPECT_EQ(row.status, "failed");
+    EXPECT_FALSE(row.time);
+    EXPECT_NE(row.reason.find("not run, its schedule is wrong: "), std::string::npos) << row.reason;
   }
 }
 
