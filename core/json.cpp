@@ -170,7 +170,10 @@ Json read_json(const std::filesystem::path& path) {
 }
 
 void write_json_atomically(const std::filesystem::path& path, const Json& value) {
-  const std::string text = value.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
+  write_text_atomically(path, value.dump(1, ' ', false, Json::error_handler_t::replace) + '\n');
+}
+
+void write_text_atomically(const std::filesystem::path& path, std::string_view text) {
   if (target_of(path) == Target::special) {
     Descriptor device(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (!device) {

@@ -20,6 +20,8 @@ Json read_json(const std::filesystem::path&);
 /// Writes `value` to a temporary file beside `path` and renames it, so a reader never sees half a
 /// document. NaN and infinities must have been turned into null before (see finite()).
 void write_json_atomically(const std::filesystem::path&, const Json& value);
+/// The same for any text. Devices and FIFOs are written through, symbolic links followed.
+void write_text_atomically(const std::filesystem::path&, std::string_view text);
 
 /// Throws Error(usage) unless `path` can be created or replaced; leaves no trace.
 void require_writable(const std::filesystem::path& path, std::string_view option);

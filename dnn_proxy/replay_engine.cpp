@@ -72,6 +72,9 @@ ReplayEngine::ReplayEngine(Job& job, const ReplayPlan& plan, const std::vector<C
       instances_(plan.calls.size() * plan.slots),
       flights_(plan.slots),
       checks_(plan.calls.size()) {
+  for (std::size_t call = 0; call < plan.calls.size(); ++call) {
+    names_.push_back(fmt::format("{}/{}", name(plan.calls[call].collective), choices[call].used));
+  }
   prepare_all(library);
   calibrate();
 }
@@ -161,6 +164,11 @@ void ReplayEngine::check(const StepPlan& step, std::uint64_t seed) {
 void ReplayEngine::perform(const std::vector<Action>& actions, std::uint64_t step) {
   step_ = step;
   for (const Action& action : actions) {
+    if (action.kind == Action::Kind::compute) {
+      job_.monitor.describe("compute", 0);
+    } else {
+      job_.monitor.describe(names_[action.call], bytes_per_rank(plan_.calls[action.call]));
+    }
     job_.monitor.beat(step);
     ++times_.actions;
     switch (action.kind) {
@@ -194,9 +202,9 @@ void ReplayEngine::compute(const Action& action) {
     const std::int64_t computed = job_.transport.now_ns();
     times_.compute += computed - at;
     at = computed;
+    job_.monitor.beat(step_);
     if (in_flight_ == 0) continue;
     progress_all();
-    job_.monitor.beat(step_);
     at = job_.transport.now_ns();
     times_.progress += at - computed;
   }

@@ -112,6 +112,7 @@ class ReplayEngine {
   std::vector<Flight> flights_;      ///< one per slot
   std::uint32_t in_flight_ = 0;
   std::vector<CallCheck> checks_;
+  std::vector<std::string> names_;  ///< of the calls, for the monitor: "allreduce/ring"
   StepTimes times_;
   std::vector<CallSample>* samples_ = nullptr;
   std::vector<TimelineEvent>* events_ = nullptr;

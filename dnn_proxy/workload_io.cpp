@@ -317,19 +317,9 @@ Workload read_workload(const std::filesystem::path& path) {
 
 void write_workload(const std::filesystem::path& path, const Workload& workload) {
   validate(workload, path.string());
-  std::filesystem::path temporary = path;
-  temporary += ".tmp";
-  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-  write_text(out, workload);
-  out.close();
-  std::error_code error;
-  if (out) std::filesystem::rename(temporary, path, error);
-  if (!out || error) {
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
-    fail(Errc::system, "{}: cannot write the workload{}", path.string(),
-         error ? ": " + error.message() : "");
-  }
+  std::ostringstream text;
+  write_text(text, workload);
+  write_text_atomically(path, std::move(text).str());
 }
 
 }  // namespace commtune
