@@ -81,8 +81,8 @@ void MpiRank::check_size(Connection& connection) const {
   const Rank seen = connection.transport().size();
   if (seen == launcher_.size) return;
   fail(Errc::unavailable,
-       "the launcher started {} ranks, the MPI library sees {}: the program was built for another "
-       "MPI than this launcher's ({}); use that library's own launcher",
+       "the launcher started {} ranks, the MPI library sees {}: {} was loaded, which is not this "
+       "launcher's MPI or did not start; use that library's own launcher",
        launcher_.size, seen, connection.library().name);
 }
 
