@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "commands/command.hpp"
+#include "commands/recorded_job.hpp"
 #include "core/error.hpp"
 #include "harness/record.hpp"
 #include "microbench/session.hpp"
@@ -203,28 +204,10 @@ int run_bench(BenchArguments& arguments) {
   }
   plan.options = options;
 
-  LaunchOptions launch;
-  launch.transport = options.transport;
-  launch.ranks = options.ranks;
-  launch.timeout_s = options.timeout_s;
-  launch.lost = [output = options.output](const std::string& reason) {
-    close_result_file(output, reason);
-  };
-  launch.launcher = options.launcher;
-  launch.argv = options.argv;
-  if (launcher_environment().rank == 0) begin_result_file(options.output, options);
-  const Outcome outcome = run_job(launch, [&plan](Job& job) {
+  return run_recorded_job(options, [&plan](Job& job) {
     require_library(job, plan.options.mpi);
     return run_benchmarks(job, plan, std::cout);
   });
-  if (!outcome.reason.empty() && speaks) {
-    if (!options.output.empty()) close_result_file(options.output, outcome.reason);
-    // Rows that failed have been reported one by one.
-    if (outcome.status != exit_measured_failure) {
-      fmt::print(stderr, "commtune: {}\n", outcome.reason);
-    }
-  }
-  return outcome.status;
 }
 
 std::function<int()> add_bench(CLI::App& app, const std::vector<std::string>& argv) {

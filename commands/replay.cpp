@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "commands/command.hpp"
+#include "commands/recorded_job.hpp"
 #include "core/error.hpp"
 #include "core/json.hpp"
 #include "core/sizes.hpp"
@@ -27,29 +28,21 @@ double parse_scale(const std::string& text) {
   return std::strtod(text.c_str(), nullptr);
 }
 
-void note_options_without_effect(const RunOptions& options) {
+/// Says on rank 0, and in the record, which options a replay does not look at.
+void note_options_without_effect(RunOptions& options) {
   for (const std::string_view option : {"--sizes", "--dtype", "--op", "--root", "--in-place",
                                         "--cold", "--iterations", "--time-limit", "--samples"}) {
     const bool given =
         std::any_of(options.argv.begin(), options.argv.end(), [&](const std::string& word) {
           return word == option || word.rfind(std::string(option) + "=", 0) == 0;
         });
-    if (given)
-      fmt::print(stderr, "commtune: {} has no effect on replay, the workload decides\n", option);
+    if (!given) continue;
+    options.warnings.push_back(
+        fmt::format("{} has no effect on replay, the workload decides", option));
+    if (launcher_environment().rank == 0) {
+      fmt::print(stderr, "commtune: {}\n", options.warnings.back());
+    }
   }
-}
-
-LaunchOptions launch_options(const RunOptions& options) {
-  LaunchOptions launch;
-  launch.transport = options.transport;
-  launch.ranks = options.ranks;
-  launch.timeout_s = options.timeout_s;
-  launch.lost = [output = options.output](const std::string& reason) {
-    close_result_file(output, reason);
-  };
-  launch.launcher = options.launcher;
-  launch.argv = options.argv;
-  return launch;
 }
 
 int run_replay(ReplayArguments& arguments) {
@@ -68,17 +61,9 @@ int run_replay(ReplayArguments& arguments) {
   const Workload workload = load_workload(arguments.workload);
   check_replayable(workload, options.run.ranks);
   choose_algorithms(make_plan(workload, 0, {}), options.run.algorithms, options.run.ranks, {});
-  const bool speaks = launcher_environment().rank == 0;
-  if (speaks) note_options_without_effect(options.run);
-  if (speaks) begin_result_file(options.run.output, options.run);
-  const Outcome outcome = run_job(launch_options(options.run), [&](Job& job) {
-    return replay(job, workload, options, std::cout);
-  });
-  if (!outcome.reason.empty() && speaks) {
-    if (!options.run.output.empty()) close_result_file(options.run.output, outcome.reason);
-    fmt::print(stderr, "commtune: {}\n", outcome.reason);
-  }
-  return outcome.status;
+  note_options_without_effect(options.run);
+  return run_recorded_job(options.run,
+                          [&](Job& job) { return replay(job, workload, options, std::cout); });
 }
 
 std::function<int()> add_replay(CLI::App& app, const std::vector<std::string>& argv) {

@@ -73,11 +73,11 @@ class ResultFile {
   std::filesystem::path path_;
   Json document_;
 };
-/// Replaces what an earlier run left at `path` by an empty `partial` document, before anything starts,
-/// so that a job that dies at once leaves no stale result. No-op for an empty path.
+/// Replaces what an earlier run left at `path` by an empty `partial` document, before anything
+/// starts, so that a job that dies at once leaves no stale result. No-op for an empty path.
 void begin_result_file(const std::filesystem::path& path, const RunOptions&);
-/// Marks a file that a dead job left `partial` as `failed` with `reason`; no-op when it is finished,
-/// absent or not a regular file.
+/// Marks a file that a dead job left `partial` as `failed` with `reason`; no-op when it is
+/// finished, absent or not a regular file.
 void close_result_file(const std::filesystem::path&, std::string_view reason);
 
 struct ResultDocument {

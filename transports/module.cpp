@@ -46,10 +46,11 @@ void* load_module(const std::string& name, const char* symbol) {
     std::string looked;
     for (const auto& folder : module_folders())
       looked += (looked.empty() ? "" : ", ") + folder.string();
-    fail(Errc::unavailable,
-         "the module commtune_{}.so is not in {}: it was left out when this program was configured, "
-         "by request or because its library was not found; build it or set COMMTUNE_MODULE_PATH",
-         name, looked);
+    fail(
+        Errc::unavailable,
+        "the module commtune_{}.so is not in {}: it was left out when this program was configured, "
+        "by request or because its library was not found; build it or set COMMTUNE_MODULE_PATH",
+        name, looked);
   }
   void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (handle == nullptr) fail(Errc::unavailable, "cannot load {}: {}", file.string(), dlerror());
