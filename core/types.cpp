@@ -7,12 +7,14 @@
 namespace commtune {
 namespace {
 
-constexpr std::array collectives = {Collective::allreduce, Collective::broadcast,
-                                    Collective::allgather, Collective::reduce_scatter,
-                                    Collective::barrier};
-constexpr std::array data_types = {DataType::int8,     DataType::int16,   DataType::int32,
-                                   DataType::int64,    DataType::uint8,   DataType::float16,
-                                   DataType::bfloat16, DataType::float32, DataType::float64};
+constexpr std::array collectives = {
+    Collective::allreduce,      Collective::reduce,   Collective::broadcast, Collective::allgather,
+    Collective::reduce_scatter, Collective::alltoall, Collective::gather,    Collective::scatter,
+    Collective::scan,           Collective::exscan,   Collective::sendrecv,  Collective::barrier};
+constexpr std::array data_types = {DataType::int8,        DataType::int16,      DataType::int32,
+                                   DataType::int64,       DataType::uint8,      DataType::float16,
+                                   DataType::bfloat16,    DataType::float32,    DataType::float64,
+                                   DataType::float8_e4m3, DataType::float8_e5m2};
 constexpr std::array reduce_ops = {ReduceOp::sum, ReduceOp::prod, ReduceOp::min, ReduceOp::max,
                                    ReduceOp::avg};
 
@@ -35,12 +37,26 @@ std::string_view name(Collective collective) noexcept {
   switch (collective) {
     case Collective::allreduce:
       return "allreduce";
+    case Collective::reduce:
+      return "reduce";
     case Collective::broadcast:
       return "broadcast";
     case Collective::allgather:
       return "allgather";
     case Collective::reduce_scatter:
       return "reduce_scatter";
+    case Collective::alltoall:
+      return "alltoall";
+    case Collective::gather:
+      return "gather";
+    case Collective::scatter:
+      return "scatter";
+    case Collective::scan:
+      return "scan";
+    case Collective::exscan:
+      return "exscan";
+    case Collective::sendrecv:
+      return "sendrecv";
     case Collective::barrier:
       return "barrier";
   }
@@ -67,6 +83,10 @@ std::string_view name(DataType type) noexcept {
       return "float32";
     case DataType::float64:
       return "float64";
+    case DataType::float8_e4m3:
+      return "float8_e4m3";
+    case DataType::float8_e5m2:
+      return "float8_e5m2";
   }
   return "invalid";
 }

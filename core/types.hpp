@@ -9,7 +9,21 @@ namespace commtune {
 
 using Rank = std::int32_t;
 
-enum class Collective : std::uint8_t { allreduce, broadcast, allgather, reduce_scatter, barrier };
+/// `sendrecv` is the send/recv ring: every rank's input goes to the next rank's output.
+enum class Collective : std::uint8_t {
+  allreduce,
+  reduce,
+  broadcast,
+  allgather,
+  reduce_scatter,
+  alltoall,
+  gather,
+  scatter,
+  scan,
+  exscan,
+  sendrecv,
+  barrier
+};
 
 enum class DataType : std::uint8_t {
   int8,
@@ -20,7 +34,9 @@ enum class DataType : std::uint8_t {
   float16,
   bfloat16,
   float32,
-  float64
+  float64,
+  float8_e4m3,
+  float8_e5m2
 };
 
 /// `avg` is the sum divided by the number of ranks; integers truncate towards zero.
@@ -31,6 +47,8 @@ constexpr std::size_t size_of(DataType type) noexcept {
   switch (type) {
     case DataType::int8:
     case DataType::uint8:
+    case DataType::float8_e4m3:
+    case DataType::float8_e5m2:
       return 1;
     case DataType::int16:
     case DataType::float16:
@@ -47,10 +65,48 @@ constexpr std::size_t size_of(DataType type) noexcept {
 }
 
 constexpr bool reduces(Collective collective) noexcept {
-  return collective == Collective::allreduce || collective == Collective::reduce_scatter;
+  switch (collective) {
+    case Collective::allreduce:
+    case Collective::reduce:
+    case Collective::reduce_scatter:
+    case Collective::scan:
+    case Collective::exscan:
+      return true;
+    case Collective::broadcast:
+    case Collective::allgather:
+    case Collective::alltoall:
+    case Collective::gather:
+    case Collective::scatter:
+    case Collective::sendrecv:
+    case Collective::barrier:
+      break;
+  }
+  return false;
 }
 constexpr bool rooted(Collective collective) noexcept {
-  return collective == Collective::broadcast;
+  return collective == Collective::reduce || collective == Collective::broadcast ||
+         collective == Collective::gather || collective == Collective::scatter;
+}
+/// Buffers are made of one part per rank (alltoall: per pair of ranks), and the parts may have
+/// different sizes: allgatherv and the like.
+constexpr bool parted(Collective collective) noexcept {
+  switch (collective) {
+    case Collective::allgather:
+    case Collective::reduce_scatter:
+    case Collective::alltoall:
+    case Collective::gather:
+    case Collective::scatter:
+    case Collective::sendrecv:
+      return true;
+    case Collective::allreduce:
+    case Collective::reduce:
+    case Collective::broadcast:
+    case Collective::scan:
+    case Collective::exscan:
+    case Collective::barrier:
+      break;
+  }
+  return false;
 }
 
 /// Every value of an enumeration, in declaration order; the source of `commtune list`.

@@ -46,6 +46,12 @@ void Transport::recv(Rank from, std::span<std::byte> data) {
   flag.wait(*this);
 }
 
+void Transport::post_view(Rank, Lane, std::size_t, View&, Completion) {
+  fail(Errc::usage, "transport {} cannot show messages in place", name());
+}
+
+void Transport::release_view(const View&) noexcept {}
+
 std::byte* Transport::allocate(std::size_t bytes) {
   const std::size_t length = (bytes + page - 1) / page * page;
   void* const data =

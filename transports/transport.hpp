@@ -29,8 +29,17 @@ struct Completion {
   std::uint32_t id;
 };
 
+/// A message that is read where it lies: in the sender's memory, or in the transport's own.
+struct View {
+  const std::byte* data = nullptr;  ///< set when the message has arrived
+  Rank from = 0;
+  Lane lane = 0;
+  std::uint64_t number = 0;  ///< of the message on its lane
+};
+
 /// What a transport can do; callers ask before they rely on it.
 struct Capabilities {
+  bool views = false;           ///< post_view() works
   bool mapped_memory = false;   ///< allocate() gives memory that peers read in place (one copy)
   bool simulated_time = false;  ///< now_ns() is virtual
   std::size_t eager_bytes = 0;  ///< a send up to this size completes without its receiver
@@ -52,6 +61,12 @@ class Transport {
   /// `data.size()` must equal the matching send's size; a difference throws Error(peer) naming
   /// both.
   virtual void post_recv(Rank from, Lane, std::span<std::byte> data, Completion) = 0;
+  /// Like post_recv, but nothing is copied: on completion `view.data` tells where the message can
+  /// be read until release_view(view). `view` must stay where it is until then. Only where
+  /// capabilities().views; a transport without them throws Error(usage).
+  virtual void post_view(Rank from, Lane, std::size_t bytes, View& view, Completion);
+  /// Views may be released in any order; the matching send completes after its view's release.
+  virtual void release_view(const View&) noexcept;
   /// Drives progress and reports finished transfers; returns how many. Never blocks. Throws
   /// Error(peer) once another rank has failed.
   virtual std::size_t poll() = 0;
