@@ -52,6 +52,7 @@ extern constinit const Algorithm allgather_recursive_doubling{
     .tunables = "",
     .summary =
         "exchange doubling groups of parts, log2 P alpha + (P-1) m beta "
-        "(Thakur, Rabenseifner & Gropp 2005)"};
+        "(Thakur, Rabenseifner & Gropp 2005)",
+    .cost = "L alpha + (P-1) m beta"};
 
 }  // namespace commtune

@@ -32,6 +32,7 @@ extern constinit const Algorithm allgather_ring{
     .tunables = "",
     .summary =
         "parts travel around a ring, (P-1)(alpha + m beta) "
-        "(Thakur, Rabenseifner & Gropp 2005)"};
+        "(Thakur, Rabenseifner & Gropp 2005)",
+    .cost = "(P-1)(alpha + m beta)"};
 
 }  // namespace commtune

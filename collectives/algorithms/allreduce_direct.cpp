@@ -53,6 +53,7 @@ extern constinit const Algorithm allreduce_direct{
     .tunables = "",
     .summary =
         "every rank sends to every other at once and adds in rank order, "
-        "(P-1)(alpha + n beta + n gamma) (Chan et al. 2007)"};
+        "(P-1)(alpha + n beta + n gamma) (Chan et al. 2007)",
+    .cost = "(P-1)(alpha + n beta + n gamma)"};
 
 }  // namespace commtune

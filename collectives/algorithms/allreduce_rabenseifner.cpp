@@ -76,6 +76,7 @@ extern constinit const Algorithm allreduce_rabenseifner{
     .tunables = "",
     .summary =
         "recursive halving and doubling, 2 log2 P alpha + 2(P-1)/P n beta "
-        "(Thakur, Rabenseifner & Gropp 2005)"};
+        "(Thakur, Rabenseifner & Gropp 2005)",
+    .cost = "2L alpha + 2(P-1)/P n beta + (P-1)/P n gamma"};
 
 }  // namespace commtune

@@ -57,6 +57,7 @@ extern constinit const Algorithm allreduce_recursive_doubling{
     .tunables = "",
     .summary =
         "exchange whole vectors over a hypercube, log2 P (alpha + n beta + n gamma) "
-        "(Thakur, Rabenseifner & Gropp 2005)"};
+        "(Thakur, Rabenseifner & Gropp 2005)",
+    .cost = "L (alpha + n beta + n gamma)"};
 
 }  // namespace commtune

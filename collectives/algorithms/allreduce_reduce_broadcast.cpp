@@ -50,6 +50,7 @@ extern constinit const Algorithm allreduce_reduce_broadcast{
     .tunables = "",
     .summary =
         "binomial reduce to rank 0, binomial broadcast, 2 log2 P (alpha + n beta) "
-        "(Chan et al. 2007)"};
+        "(Chan et al. 2007)",
+    .cost = "2L (alpha + n beta) + L n gamma"};
 
 }  // namespace commtune

@@ -55,6 +55,7 @@ extern constinit const Algorithm allreduce_ring{
     .tunables = "segments",
     .summary =
         "ring reduce-scatter and allgather, 2(P-1) alpha + 2(P-1)/P n beta "
-        "(Patarasuk & Yuan 2009)"};
+        "(Patarasuk & Yuan 2009)",
+    .cost = "2(P-1) alpha + 2(P-1)/P n beta + (P-1)/P n gamma"};
 
 }  // namespace commtune

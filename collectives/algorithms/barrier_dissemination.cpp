@@ -29,6 +29,7 @@ extern constinit const Algorithm barrier_dissemination{
     .name = "dissemination",
     .generate = generate,
     .tunables = "",
-    .summary = "signals at doubling distances, log2 P alpha (Hensgen, Finkel & Manber 1988)"};
+    .summary = "signals at doubling distances, log2 P alpha (Hensgen, Finkel & Manber 1988)",
+    .cost = "L alpha"};
 
 }  // namespace commtune

@@ -38,6 +38,7 @@ extern constinit const Algorithm broadcast_binomial{
     .name = "binomial",
     .generate = generate,
     .tunables = "segments",
-    .summary = "binomial tree, log2 P (alpha + n beta) (Thakur, Rabenseifner & Gropp 2005)"};
+    .summary = "binomial tree, log2 P (alpha + n beta) (Thakur, Rabenseifner & Gropp 2005)",
+    .cost = "L (alpha + n beta)"};
 
 }  // namespace commtune

@@ -57,6 +57,7 @@ extern constinit const Algorithm broadcast_scatter_allgather{
     .tunables = "",
     .summary =
         "binomial scatter and ring allgather, (log2 P + P-1) alpha + 2(P-1)/P n beta "
-        "(Thakur, Rabenseifner & Gropp 2005)"};
+        "(Thakur, Rabenseifner & Gropp 2005)",
+    .cost = "(L + P-1) alpha + 2(P-1)/P n beta"};
 
 }  // namespace commtune

@@ -39,6 +39,7 @@ extern constinit const Algorithm reduce_scatter_ring{
     .tunables = "",
     .summary =
         "partial sums travel around a ring, (P-1)(alpha + m beta + m gamma) "
-        "(Thakur, Rabenseifner & Gropp 2005)"};
+        "(Thakur, Rabenseifner & Gropp 2005)",
+    .cost = "(P-1)(alpha + m beta + m gamma)"};
 
 }  // namespace commtune

@@ -30,6 +30,10 @@ std::span<const Algorithm* const> algorithms() noexcept {
   return all;
 }
 
+std::string refusal(const Algorithm& algorithm, const Shape& shape, const Params& params) {
+  return algorithm.refuse == nullptr ? std::string{} : algorithm.refuse(shape, params);
+}
+
 const Algorithm& find_algorithm(Collective collective, std::string_view name,
                                 std::string_view what) {
   std::string known;

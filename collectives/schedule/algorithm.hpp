@@ -1,10 +1,15 @@
 #pragma once
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "collectives/schedule/schedule.hpp"
 
 namespace commtune {
+
+/// Why an algorithm cannot serve a shape, as a clause ("8 ranks are not a power of 3"); empty when
+/// it can.
+using Refusal = std::string (*)(const Shape&, const Params&);
 
 /// A collective algorithm as a value. `id` is "<collective>/<name>"; the file is
 /// collectives/algorithms/<collective>_<name>.cpp.
@@ -12,10 +17,20 @@ struct Algorithm {
   Collective collective;
   std::string_view name;
   Generator generate;
-  std::string_view
-      tunables;              ///< the Params members it reads: "segments", "radix", "segments,radix"
-  std::string_view summary;  ///< one line: idea, cost, citation
+  std::string_view tunables;  ///< the Params members it reads: "segments", "segments,radix"
+  std::string_view summary;   ///< one line: idea and citation
+  /// Hockney's cost: L = ceil(log2 P), n bytes of a whole vector, m bytes of a part, alpha, beta,
+  /// gamma: "2(P-1) alpha + 2(P-1)/P n beta + (P-1)/P n gamma".
+  std::string_view cost;
+  std::string_view needs = "";  ///< what `refuse` asks for: "an even number of ranks"
+  Refusal refuse = nullptr;     ///< null: any number of ranks, any parameters
 };
+
+/// Empty when `algorithm` can serve the shape with these parameters; otherwise why it cannot.
+std::string refusal(const Algorithm&, const Shape&, const Params&);
+
+/// The parameters named in `tunables`: " segments=3 radix=2".
+std::string describe(const Params&, std::string_view tunables);
 
 /// Every algorithm, sorted by (collective, name), from the list in registry.cpp.
 std::span<const Algorithm* const> algorithms() noexcept;

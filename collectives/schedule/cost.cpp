@@ -47,7 +47,8 @@ class Simulation {
     return static_cast<double>(layout_.elements(step.first, step.count) * element_bytes_);
   }
   double transfer(const Step& step) const {
-    return network_.alpha_us + bytes(step) * network_.beta_us_per_byte;
+    // Runs that travel together pay for one message.
+    return (step.joined ? 0 : network_.alpha_us) + bytes(step) * network_.beta_us_per_byte;
   }
   void make_ready(double time, std::uint32_t step);
   void compute(double time, std::uint32_t step);
@@ -154,7 +155,7 @@ void Simulation::issue(double time, std::uint32_t step) {
   RankState& rank = ranks_[static_cast<std::size_t>(owner_[step])];
   const double start = std::max(time, rank.send_port_free);
   rank.send_port_free = start + transfer(what);
-  ++estimate_.messages;
+  if (!what.joined) ++estimate_.messages;
   estimate_.bytes += layout_.elements(what.first, what.count) * element_bytes_;
   push(start, matching_.partner[step], EventKind::arrive);
   complete(rank.send_port_free, step);
@@ -190,12 +191,12 @@ Estimate estimate(const Algorithm& algorithm, Shape shape, const Params& params,
     fail(Errc::usage, "estimate: {}/{}: {}", name(algorithm.collective), algorithm.name,
          violation->detail);
   }
-  const bool parted = algorithm.collective == Collective::allgather ||
-                      algorithm.collective == Collective::reduce_scatter;
   const std::uint32_t blocks = schedules[0].space.blocks;
-  const Layout layout(algorithm.collective, shape.size,
-                      parted ? blocks / static_cast<std::uint32_t>(shape.size) : blocks, count, 0,
-                      count);
+  const auto size = static_cast<std::uint32_t>(shape.size);
+  const std::uint32_t parts = !parted(algorithm.collective)                  ? 1
+                              : algorithm.collective == Collective::alltoall ? size * size
+                                                                             : size;
+  const Layout layout(blocks / parts, {.each = count}, 0, count);
   return Simulation(schedules, matching, layout, element_bytes, network).run();
 }
 

@@ -23,7 +23,8 @@ std::string place(BufferId buffer, std::uint16_t slot) {
 
 std::string blocks(const Step& step) {
   if (step.count == 0) return "no blocks";
-  return fmt::format("blocks {}..{}", step.first, std::uint64_t{step.first} + step.count - 1);
+  return fmt::format("blocks {}..{}{}", step.first, std::uint64_t{step.first} + step.count - 1,
+                     step.joined ? ", with the next step" : "");
 }
 
 }  // namespace

@@ -6,45 +6,74 @@
 
 namespace commtune {
 
-Layout::Layout(Collective collective, Rank size, std::uint32_t blocks, std::uint64_t count,
-               std::uint64_t begin, std::uint64_t width)
-    : parts_(1), part_count_(count), blocks_per_part_(blocks), begin_(begin), width_(width) {
-  require(blocks > 0 || collective == Collective::barrier, "layout: {} needs at least one block",
-          name(collective));
-  require(begin <= count && width <= count - begin,
+std::uint64_t Counts::largest() const noexcept {
+  return parts.empty() ? each : *std::max_element(parts.begin(), parts.end());
+}
+
+Layout::Layout(std::uint32_t blocks, const Counts& counts, std::uint64_t begin, std::uint64_t width)
+    : counts_(counts),
+      blocks_(std::max(blocks, 1U)),
+      begin_(begin),
+      width_(width),
+      whole_(begin == 0 && width >= counts.largest()) {
+  require(begin <= counts.largest() && width <= counts.largest() - begin,
           "layout: the window of {} elements from {} leaves the {} elements of a part", width,
-          begin, count);
-  blocks_per_part_ = std::max<std::uint64_t>(blocks_per_part_, 1);
-  switch (collective) {
-    case Collective::allgather:
-    case Collective::reduce_scatter:
-      parts_ = static_cast<std::uint64_t>(size);
-      break;
-    case Collective::allreduce:
-    case Collective::broadcast:
-    case Collective::barrier:
-      break;
-  }
+          begin, counts.largest());
+}
+
+std::uint64_t Layout::window_of(std::uint64_t part) const {
+  const std::uint64_t count = counts_.of(part);
+  return count <= begin_ ? 0 : std::min(count - begin_, width_);
+}
+
+std::uint64_t Layout::skipped(std::uint64_t part) const {
+  return std::min(begin_, counts_.of(part));
 }
 
 std::uint64_t Layout::elements(std::uint32_t first, std::uint32_t n) const {
-  const auto before = [&](std::uint64_t block) {
-    const std::uint64_t within = block % blocks_per_part_;
-    return block / blocks_per_part_ * width_ + within * (width_ / blocks_per_part_) +
-           std::min(within, width_ % blocks_per_part_);
+  const auto within = [&](std::uint64_t window, std::uint64_t block) {
+    return block * (window / blocks_) + std::min(block, window % blocks_);
   };
-  return before(std::uint64_t{first} + n) - before(first);
-}
-
-std::uint64_t Layout::offset(std::uint32_t first) const {
-  const std::uint64_t part = first / blocks_per_part_;
-  const auto part_first = static_cast<std::uint32_t>(part * blocks_per_part_);
-  return part * part_count_ + begin_ + elements(part_first, first - part_first);
+  const std::uint64_t end = std::uint64_t{first} + n;
+  if (counts_.parts.empty()) {
+    const std::uint64_t window = window_of(0);
+    const auto before = [&](std::uint64_t block) {
+      return block / blocks_ * window + within(window, block % blocks_);
+    };
+    return before(end) - before(first);
+  }
+  std::uint64_t sum = 0;
+  for (std::uint64_t block = first; block < end;) {
+    const std::uint64_t part = block / blocks_, part_end = std::min(end, (part + 1) * blocks_);
+    const std::uint64_t window = window_of(part);
+    sum += within(window, part_end - part * blocks_) - within(window, block - part * blocks_);
+    block = part_end;
+  }
+  return sum;
 }
 
 bool Layout::contiguous(std::uint32_t first, std::uint32_t n) const {
-  if (n == 0 || width_ == part_count_ || parts_ == 1) return true;
-  return first / blocks_per_part_ == (first + n - 1) / blocks_per_part_;
+  return n == 0 || whole_ || part_of(first) == part_of(first + n - 1);
+}
+
+Placement::Placement(const Layout& layout, const BlockSpace::Range& range)
+    : layout_(layout), range_(range) {
+  if (layout.counts().parts.empty()) return;
+  std::uint64_t offset = 0;
+  for (std::uint32_t at = 0; at < range.count; at += layout.blocks_per_part()) {
+    part_offsets_.push_back(offset);
+    offset += layout.counts().of(layout.part_of(range.block(at)));
+  }
+}
+
+std::uint64_t Placement::offset(std::uint32_t block) const {
+  const std::uint32_t position = range_.position(block);
+  const std::uint64_t index = position / layout_.blocks_per_part();
+  const std::uint64_t part = layout_.part_of(block);
+  const auto part_first = static_cast<std::uint32_t>(part * layout_.blocks_per_part());
+  const std::uint64_t start =
+      part_offsets_.empty() ? index * layout_.counts().each : part_offsets_[index];
+  return start + layout_.skipped(part) + layout_.elements(part_first, block - part_first);
 }
 
 }  // namespace commtune

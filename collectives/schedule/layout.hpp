@@ -1,29 +1,61 @@
 #pragma once
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "collectives/schedule/schedule.hpp"
 
 namespace commtune {
 
-/// Binds logical blocks to elements for one window of the buffer. `count` is the number of elements
-/// a rank contributes (the whole vector for allreduce and broadcast; one rank's part for allgather
-/// and reduce_scatter). The window [begin, begin + width) selects elements of each part, so one
-/// small schedule run over successive windows ("waves") pipelines a large buffer. Blocks cut a
-/// window as evenly as possible, the first ones one element longer. `blocks` counts as in
-/// block_space: per vector for allreduce and broadcast, per rank for allgather and reduce_scatter.
+/// Elements of the parts of a collective: `each`, or where `parts` is not empty parts[p]. One entry
+/// per rank; alltoall: P*P, [from*P+to]. The memory of `parts` belongs to the caller.
+struct Counts {
+  std::uint64_t each = 0;
+  std::span<const std::uint64_t> parts = {};
+  std::uint64_t of(std::uint64_t part) const noexcept {
+    return parts.empty() ? each : parts[static_cast<std::size_t>(part)];
+  }
+  std::uint64_t largest() const noexcept;
+};
+
+/// Binds logical blocks to elements for one window of the buffer. The window [begin, begin + width)
+/// selects elements of each part, so one small schedule run over successive windows ("waves")
+/// pipelines a large buffer; shorter parts leave some windows empty. Blocks cut a window as evenly
+/// as possible, the first ones one element longer. Collectives that are not parted() have one part,
+/// the vector. `blocks` is the number of blocks of a part, as in block_space.
 class Layout {
  public:
-  Layout(Collective, Rank size, std::uint32_t blocks, std::uint64_t count, std::uint64_t begin,
-         std::uint64_t width);
+  Layout(std::uint32_t blocks, const Counts&, std::uint64_t begin, std::uint64_t width);
   /// Elements in blocks [first, first + n).
   std::uint64_t elements(std::uint32_t first, std::uint32_t n) const;
-  /// Element offset of block `first` in the whole logical vector (all parts one after another).
-  std::uint64_t offset(std::uint32_t first) const;
+  std::uint32_t blocks_per_part() const noexcept { return blocks_; }
+  std::uint64_t part_of(std::uint32_t block) const noexcept { return block / blocks_; }
+  const Counts& counts() const noexcept { return counts_; }
+  /// Elements of `part` before the window.
+  std::uint64_t skipped(std::uint64_t part) const;
   /// False when the run spans parts and the window leaves gaps between them.
   bool contiguous(std::uint32_t first, std::uint32_t n) const;
 
  private:
-  std::uint64_t parts_, part_count_, blocks_per_part_, begin_, width_;
+  std::uint64_t window_of(std::uint64_t part) const;
+
+  Counts counts_;
+  std::uint32_t blocks_;
+  std::uint64_t begin_, width_;
+  bool whole_;
+};
+
+/// Where the blocks of one buffer lie.
+class Placement {
+ public:
+  Placement(const Layout&, const BlockSpace::Range&);
+  /// Elements from the start of the buffer to `block`, which the range holds.
+  std::uint64_t offset(std::uint32_t block) const;
+
+ private:
+  const Layout& layout_;
+  BlockSpace::Range range_;
+  std::vector<std::uint64_t> part_offsets_;  ///< empty when all parts have one size
 };
 
 }  // namespace commtune

@@ -90,7 +90,7 @@ std::string read_wrong_buffer(const Victim& victim, std::uint32_t at, Dice&) {
   const std::string what = describe(step);
   const auto held = slots_before(program, at);
   std::uint32_t slot = 0;
-  while (slot < held.size() && held[slot] == BlockSpace::Range{step.first, step.count}) ++slot;
+  while (slot < held.size() && held[slot].holds(step.first, step.count)) ++slot;
   if (slot == program.slots) ++program.slots;
   step.a = BufferId::scratch;
   step.a_slot = static_cast<std::uint16_t>(slot);

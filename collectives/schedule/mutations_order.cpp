@@ -60,12 +60,13 @@ Candidates edges_where(const Victim& victim, Keep keep) {
   return found;
 }
 
-/// Every edge between two data steps stands for a conflict: the builder adds no others.
+/// Every edge between two data steps stands for a conflict, except those that hold a message of
+/// several runs together.
 Candidates needed_edges(const Victim& victim) {
   const Schedule& program = victim.program();
   return edges_where(victim, [&](StepId from, StepId to) {
     return program.steps[from].count > 0 && program.steps[to].count > 0 &&
-           !another_path(program, from, to);
+           !program.steps[to].joined && !another_path(program, from, to);
   });
 }
 

@@ -37,9 +37,9 @@ AlgorithmProof prove_algorithm(const Algorithm& algorithm, std::span<const int> 
       const auto failure = prove_case(task, proof);
       if (!failure) continue;
       proof.failure =
-          fmt::format("{}/{} P={} root={}{} segments={} radix={}: {}", name(algorithm.collective),
-                      algorithm.name, size, task.shape.root, task.shape.in_place ? " in place" : "",
-                      task.params.segments, task.params.radix, *failure);
+          fmt::format("{}/{} P={} root={}{}{}: {}", name(algorithm.collective), algorithm.name,
+                      size, task.shape.root, task.shape.in_place ? " in place" : "",
+                      describe(task.params, algorithm.tunables), *failure);
       break;
     }
     if (proof.failure) break;

@@ -8,26 +8,54 @@
 namespace commtune {
 
 BlockSpace block_space(Collective collective, const Shape& shape, std::uint32_t blocks) {
+  using Range = BlockSpace::Range;
   const auto rank = static_cast<std::uint32_t>(shape.rank);
   const auto size = static_cast<std::uint32_t>(shape.size);
-  const BlockSpace::Range all{0, blocks}, parts{0, blocks * size}, part{rank * blocks, blocks};
+  const bool root = shape.rank == shape.root;
+  const Range none{}, all{0, blocks}, parts{0, blocks * size}, part{rank * blocks, blocks};
   switch (collective) {
     case Collective::allreduce:
+    case Collective::scan:
       return {blocks, all, all};
+    case Collective::exscan:
+      return {blocks, all, rank == 0 ? none : all};
+    case Collective::reduce:
+      return {blocks, all, root ? all : none};
     case Collective::broadcast:
-      return {blocks, shape.rank == shape.root ? all : BlockSpace::Range{}, all};
+      return {blocks, root ? all : none, all};
     case Collective::allgather:
       return {parts.count, part, parts};
+    case Collective::gather:
+      return {parts.count, part, root ? parts : none};
     case Collective::reduce_scatter:
       return {parts.count, parts, part};
+    case Collective::scatter:
+      return {parts.count, root ? parts : none, part};
+    case Collective::sendrecv:
+      return {parts.count, part, Range{(rank + size - 1) % size * blocks, blocks}};
+    case Collective::alltoall:
+      return {parts.count * size, Range{rank * parts.count, parts.count},
+              Range{rank * blocks, parts.count, blocks, parts.count}};
     case Collective::barrier:
       break;
   }
   return {};
 }
 
+Storage::Storage(const BlockSpace& space, bool in_place)
+    : input_(space.input),
+      output_(space.output),
+      output_begin_(in_place ? 0 : space.input.count),
+      cells_(space.input.count + space.output.count) {
+  if (!in_place) return;
+  cells_ = std::max(input_.count, output_.count);
+  // Where one buffer is a part of the other, the wider one numbers the shared storage.
+  if (input_.count < output_.count) input_ = output_;
+  if (output_.count < input_.count) output_ = input_;
+}
+
 ScheduleBuilder::ScheduleBuilder(Collective collective, const Shape& shape, std::uint32_t blocks)
-    : shape_(shape) {
+    : shape_(shape), storage_({}, false) {
   require(shape.size >= 1 && shape.rank >= 0 && shape.rank < shape.size,
           "schedule: rank {} of {} does not exist", shape.rank, shape.size);
   require(shape.root >= 0 && shape.root < shape.size,
@@ -35,25 +63,8 @@ ScheduleBuilder::ScheduleBuilder(Collective collective, const Shape& shape, std:
   require(blocks > 0 || collective == Collective::barrier, "schedule: {} needs at least one block",
           name(collective));
   schedule_.space = block_space(collective, shape, blocks);
-  const BlockSpace& space = schedule_.space;
-  if (shape.in_place) {
-    output_.resize(std::max(space.input.count, space.output.count));
-  } else {
-    input_.resize(space.input.count);
-    output_.resize(space.output.count);
-  }
-}
-
-ScheduleBuilder::Cell& ScheduleBuilder::cell(BufferId buffer, std::uint32_t index) {
-  if (buffer == BufferId::scratch) return scratch_[index];
-  const BlockSpace& space = schedule_.space;
-  if (shape_.in_place) {
-    // One range contains the other, so the wider one numbers the shared storage.
-    const auto& wide = space.input.count > space.output.count ? space.input : space.output;
-    return output_[index - wide.first];
-  }
-  if (buffer == BufferId::input) return input_[index - space.input.first];
-  return output_[index - space.output.first];
+  storage_ = Storage(schedule_.space, shape.in_place);
+  data_.resize(storage_.cells());
 }
 
 void ScheduleBuilder::check(Slice slice, bool write, const char* what) {
@@ -69,9 +80,9 @@ void ScheduleBuilder::check(Slice slice, bool write, const char* what) {
   }
   const bool input = slice.buffer == BufferId::input;
   const auto& range = input ? space.input : space.output;
-  require(range.holds(slice.first, slice.count), "{}: rank {}'s {} holds blocks {}+{}, not {}+{}",
-          what, shape_.rank, input ? "input" : "output", range.first, range.count, slice.first,
-          slice.count);
+  require(range.holds(slice.first, slice.count),
+          "{}: rank {}'s {} holds {} blocks from {}, not {}+{}", what, shape_.rank,
+          input ? "input" : "output", range.count, range.first, slice.first, slice.count);
   require(!write || !input || (shape_.in_place && space.output.holds(slice.first, slice.count)),
           "{}: writes blocks {}+{} of rank {}'s input, which belongs to the caller", what,
           slice.first, slice.count, shape_.rank);
@@ -97,7 +108,9 @@ void ScheduleBuilder::touch(Slice slice, bool write) {
   if (slice.buffer == BufferId::scratch) {
     visit(scratch_[slice.slot]);
   } else {
-    for (std::uint32_t i = 0; i < slice.count; ++i) visit(cell(slice.buffer, slice.first + i));
+    for (std::uint32_t i = 0; i < slice.count; ++i) {
+      visit(data_[storage_.cell(slice.buffer, slice.first + i)]);
+    }
   }
 }
 
@@ -128,14 +141,49 @@ void ScheduleBuilder::send(Rank to, Slice from) {
   check_peer(to, "send");
   check(from, false, "send");
   touch(from, false);
-  push({StepKind::send, from.buffer, {}, {}, from.slot, 0, 0, from.first, from.count, to});
+  push({.kind = StepKind::send,
+        .a = from.buffer,
+        .a_slot = from.slot,
+        .first = from.first,
+        .count = from.count,
+        .peer = to});
+}
+
+void ScheduleBuilder::send(Rank to, std::span<const Slice> from) {
+  const auto first = static_cast<StepId>(schedule_.steps.size());
+  for (const Slice slice : from) send(to, slice);
+  join(first);
+}
+
+void ScheduleBuilder::recv(Rank from, std::span<const Slice> into) {
+  const auto first = static_cast<StepId>(schedule_.steps.size());
+  for (const Slice slice : into) recv(from, slice);
+  join(first);
+}
+
+/// Makes one message of the steps from `first` on. Whatever one of them waits for the first one
+/// waits for, so the message is ready as a whole.
+void ScheduleBuilder::join(StepId first) {
+  const auto end = static_cast<StepId>(schedule_.steps.size());
+  if (end - first < 2) return;
+  for (StepId step = first; step + 1 < end; ++step) schedule_.steps[step].joined = true;
+  for (std::size_t i = edges_.size(); i-- > 0 && edges_[i].second >= first;) {
+    const auto [before, step] = edges_[i];
+    require(before < first, "a message of several runs touches one place twice");
+    if (step != first) edges_.emplace_back(before, first);
+  }
 }
 
 void ScheduleBuilder::recv(Rank from, Slice into) {
   check_peer(from, "recv");
   check(into, true, "recv");
   touch(into, true);
-  push({StepKind::recv, {}, {}, into.buffer, 0, 0, into.slot, into.first, into.count, from});
+  push({.kind = StepKind::recv,
+        .dst = into.buffer,
+        .dst_slot = into.slot,
+        .first = into.first,
+        .count = into.count,
+        .peer = from});
 }
 
 void ScheduleBuilder::copy(Slice from, Slice into) {
@@ -143,23 +191,24 @@ void ScheduleBuilder::copy(Slice from, Slice into) {
   require(from.first == into.first && from.count == into.count,
           "copy: source and destination name different blocks, {}+{} and {}+{}", from.first,
           from.count, into.first, into.count);
-  const bool scratch = from.buffer == BufferId::scratch || into.buffer == BufferId::scratch;
-  const bool same_place =
-      from.buffer == into.buffer ? from.slot == into.slot : shape_.in_place && !scratch;
-  if (same_place && (scratch || schedule_.space.output.holds(into.first, into.count))) return;
   check(into, true, "copy");
+  const bool from_scratch = from.buffer == BufferId::scratch;
+  const bool into_scratch = into.buffer == BufferId::scratch;
+  if (from_scratch || into_scratch) {
+    if (from_scratch && into_scratch && from.slot == into.slot) return;
+  } else if (storage_.cell(from.buffer, from.first) == storage_.cell(into.buffer, into.first)) {
+    return;
+  }
   touch(from, false);
   touch(into, true);
-  push({StepKind::copy,
-        from.buffer,
-        {},
-        into.buffer,
-        from.slot,
-        0,
-        into.slot,
-        from.first,
-        from.count,
-        -1});
+  push({.kind = StepKind::copy,
+        .a = from.buffer,
+        .dst = into.buffer,
+        .a_slot = from.slot,
+        .dst_slot = into.slot,
+        .first = from.first,
+        .count = from.count,
+        .peer = -1});
 }
 
 void ScheduleBuilder::reduce(Slice a, Slice b, Slice into) {
@@ -173,18 +222,26 @@ void ScheduleBuilder::reduce(Slice a, Slice b, Slice into) {
   touch(a, false);
   touch(b, false);
   touch(into, true);
-  push({StepKind::reduce, a.buffer, b.buffer, into.buffer, a.slot, b.slot, into.slot, a.first,
-        a.count, -1});
+  push({.kind = StepKind::reduce,
+        .a = a.buffer,
+        .b = b.buffer,
+        .dst = into.buffer,
+        .a_slot = a.slot,
+        .b_slot = b.slot,
+        .dst_slot = into.slot,
+        .first = a.first,
+        .count = a.count,
+        .peer = -1});
 }
 
 void ScheduleBuilder::signal(Rank to) {
   check_peer(to, "signal");
-  push({StepKind::send, {}, {}, {}, 0, 0, 0, 0, 0, to});
+  push({.kind = StepKind::send, .peer = to});
 }
 
 void ScheduleBuilder::wait_signal(Rank from) {
   check_peer(from, "wait_signal");
-  push({StepKind::recv, {}, {}, {}, 0, 0, 0, 0, 0, from});
+  push({.kind = StepKind::recv, .peer = from});
 }
 
 void ScheduleBuilder::fence() {

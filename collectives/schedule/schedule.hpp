@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,7 +15,7 @@ enum class BufferId : std::uint8_t { input, output, scratch };
 /// A run of consecutive logical blocks, and the buffer that holds it. A block is the smallest unit
 /// an algorithm names; its size is bound later by a Layout, so a schedule never mentions bytes.
 /// Input and output hold a block at its own place. A scratch slot holds exactly one run at a time:
-/// whoever reads the slot names the run that was last written into it.
+/// whoever reads the slot names blocks of the run that was last written into it.
 struct Slice {
   BufferId buffer;
   std::uint16_t slot;  ///< scratch only
@@ -35,12 +36,15 @@ enum class StepKind : std::uint8_t { send, recv, copy, reduce };
 
 /// One operation of one rank on one run of logical blocks. `reduce` is three-address: dst = a op b,
 /// all three being the same blocks in different places. count 0 in send/recv is a bare signal.
+/// `joined` sends (recvs) travel in one message with the step that follows, which has the same kind
+/// and peer and is joined or the last of its message.
 struct Step {
-  StepKind kind;
-  BufferId a, b, dst;
-  std::uint16_t a_slot, b_slot, dst_slot;
-  std::uint32_t first, count;
-  Rank peer;  ///< send, recv; -1 otherwise
+  StepKind kind = StepKind::send;
+  BufferId a = BufferId::input, b = BufferId::input, dst = BufferId::input;
+  std::uint16_t a_slot = 0, b_slot = 0, dst_slot = 0;
+  bool joined = false;
+  std::uint32_t first = 0, count = 0;
+  Rank peer = -1;  ///< send, recv; -1 otherwise
   bool operator==(const Step&) const = default;
 };
 static_assert(sizeof(Step) == 24);
@@ -57,21 +61,47 @@ struct Shape {
 
 /// Tunable knobs; an algorithm ignores those it does not declare.
 struct Params {
-  std::uint32_t segments = 1;
-  std::uint32_t radix = 2;
+  std::uint32_t segments = 1;  ///< pieces that a rank's data is pipelined in
+  std::uint32_t radix = 2;     ///< of trees and exchanges; messages in flight of linear algorithms
+  std::uint32_t channels = 1;  ///< rings or trees side by side
+  std::uint32_t leaders = 1;   ///< ranks of a group that talk to other groups
+  std::uint32_t group = 2;     ///< ranks of a group; groups are made of consecutive ranks
+  std::uint32_t cluster = 0;   ///< groups of an outer group; 0: one level of groups
+  std::string_view intra, inter;  ///< algorithms inside and between groups; names in the registry
   bool operator==(const Params&) const = default;
 };
 
-/// Which logical blocks a rank's buffers hold. Blocks are numbered over the whole collective:
-///   allreduce, broadcast   [0, blocks) cut the vector; input (at the root) and output hold all
-///   allgather              block r*S+s is segment s of rank r; input holds rank r's, output all
-///   reduce_scatter         the same numbering; input holds all, output rank r's
-/// In place, input and output share storage for the blocks that both hold.
+/// Which logical blocks a rank's buffers hold. Blocks are numbered over the whole collective; S
+/// is the number of blocks of a part:
+///   allreduce, reduce, broadcast, scan, exscan   [0, S) cut the vector; input and output hold all,
+///                      where the rank has them (input of broadcast and output of reduce: the root;
+///                      output of exscan: not on rank 0)
+///   allgather, gather  block r*S+s is segment s of rank r; input holds rank r's, output all
+///                      (gather: at the root)
+///   reduce_scatter, scatter  the same numbering; input holds all (scatter: at the root), output
+///                      rank r's
+///   sendrecv           the same numbering; input holds rank r's, output rank r-1's, around the
+///   ring alltoall           block (from*P+to)*S+s; input holds one rank's `from`, output its `to`
+/// In place, input and output share storage: for allreduce and the like block by block, for
+/// alltoall and sendrecv the i-th block of the input lies where the i-th of the output does.
 struct BlockSpace {
+  /// `count` blocks in runs of `run`; run k starts at first + k * stride. One run by default.
   struct Range {
-    std::uint32_t first = 0, count = 0;
+    std::uint32_t first = 0, count = 0, run = count, stride = count;
+    /// Whether the consecutive blocks [from, from + n) lie in one run.
     constexpr bool holds(std::uint32_t from, std::uint32_t n) const {
-      return n <= count && from >= first && from - first <= count - n;
+      if (count == 0 || n > run || from < first) return false;
+      const std::uint32_t ahead = from - first;
+      return ahead / stride < count / run && ahead % stride <= run - n;
+    }
+    /// Where a block that this range holds stands in it.
+    constexpr std::uint32_t position(std::uint32_t block) const {
+      const std::uint32_t ahead = block - first;
+      return run == count ? ahead : ahead / stride * run + ahead % stride;
+    }
+    /// The block at `position`.
+    constexpr std::uint32_t block(std::uint32_t position) const {
+      return run == count ? first + position : first + position / run * stride + position % run;
     }
     bool operator==(const Range&) const = default;
   };
@@ -79,8 +109,24 @@ struct BlockSpace {
   Range input, output;
   bool operator==(const BlockSpace&) const = default;
 };
-/// `blocks` per vector for allreduce and broadcast, per rank for allgather and reduce_scatter.
+/// `blocks` per vector, or per part where the collective is parted().
 BlockSpace block_space(Collective, const Shape&, std::uint32_t blocks);
+
+/// Numbers the blocks of one rank's input and output storage, aliased when in place.
+class Storage {
+ public:
+  Storage(const BlockSpace&, bool in_place);
+  std::uint32_t cells() const noexcept { return cells_; }
+  /// `buffer` is input or output and holds `block`.
+  std::uint32_t cell(BufferId buffer, std::uint32_t block) const noexcept {
+    return buffer == BufferId::input ? input_.position(block)
+                                     : output_.position(block) + output_begin_;
+  }
+
+ private:
+  BlockSpace::Range input_, output_;
+  std::uint32_t output_begin_, cells_;
+};
 
 /// The program of one rank: steps in program order plus the partial order they must respect. The
 /// k-th send from i to j matches the k-th recv at j from i in program order: tags are derived.
@@ -105,6 +151,10 @@ class ScheduleBuilder {
   ScheduleBuilder(Collective, const Shape&, std::uint32_t blocks);
   void send(Rank to, Slice from);
   void recv(Rank from, Slice into);
+  /// One message made of several runs. The receiver names runs of the same blocks in the same
+  /// order. Nothing happens when there are none.
+  void send(Rank to, std::span<const Slice> from);
+  void recv(Rank from, std::span<const Slice> into);
   void copy(Slice from, Slice into);  ///< elided when in place and both are the same storage
   void reduce(Slice a, Slice b, Slice into);
   void signal(Rank to);  ///< empty message
@@ -121,15 +171,16 @@ class ScheduleBuilder {
     Cell* cell;
     bool write;
   };
-  Cell& cell(BufferId, std::uint32_t index);
   void touch(Slice, bool write);
   void push(Step);
+  void join(StepId first);
   void check(Slice, bool write, const char* what);
   void check_peer(Rank peer, const char* what) const;
 
   Shape shape_;
   Schedule schedule_;
-  std::vector<Cell> input_, output_, scratch_;
+  Storage storage_;
+  std::vector<Cell> data_, scratch_;
   std::vector<Access> accesses_;
   std::vector<StepId> depends_;
   std::vector<std::pair<StepId, StepId>> edges_;

@@ -36,7 +36,8 @@ std::optional<Violation> check_messages(const VerifyInput& input, const Matching
       const auto peer = static_cast<std::size_t>(steps[i].peer);
       const StepId sent = matching.partner[matching.begin[r] + i] - matching.begin[peer];
       const Step& send = input.schedules[peer].steps[sent];
-      if (send.count == steps[i].count && (send.count == 0 || send.first == steps[i].first)) {
+      if (send.count == steps[i].count && (send.count == 0 || send.first == steps[i].first) &&
+          send.joined == steps[i].joined) {
         continue;
       }
       return Violation{Violation::Kind::size_mismatch, static_cast<Rank>(r), i,
@@ -48,7 +49,7 @@ std::optional<Violation> check_messages(const VerifyInput& input, const Matching
 }
 
 std::optional<Violation> verify(Collective collective, Rank root, bool in_place,
-                                const std::vector<Schedule>& schedules) {
+                                const std::vector<Schedule>& schedules, Facts* facts) {
   require(!schedules.empty(), "verify: no programs given");
   require(root >= 0 && static_cast<std::size_t>(root) < schedules.size(),
           "verify: root {} is not one of the {} ranks", root, schedules.size());
@@ -58,17 +59,23 @@ std::optional<Violation> verify(Collective collective, Rank root, bool in_place,
   if (auto found = match_messages(schedules, matching)) return found;
   if (auto found = check_messages(input, matching)) return found;
   if (auto found = check_hazards(input)) return found;
-  return check_execution(input, matching);
+  Facts learned;
+  auto found = check_execution(input, matching, learned);
+  if (facts != nullptr) *facts = learned;
+  return found;
 }
 
-std::optional<Violation> verify(const Algorithm& algorithm, Shape shape, const Params& params) {
+std::optional<Violation> verify(const Algorithm& algorithm, Shape shape, const Params& params,
+                                Facts* facts) {
   return verify(algorithm.collective, shape.root, shape.in_place,
-                generate_all(algorithm, shape, params));
+                generate_all(algorithm, shape, params), facts);
 }
 
 std::vector<Schedule> generate_all(const Algorithm& algorithm, Shape shape, const Params& params) {
   require(shape.size >= 1, "{}/{}: needs at least one rank, not {}", name(algorithm.collective),
           algorithm.name, shape.size);
+  const std::string refused = refusal(algorithm, shape, params);
+  require(refused.empty(), "{}/{}: {}", name(algorithm.collective), algorithm.name, refused);
   std::vector<Schedule> schedules;
   schedules.reserve(static_cast<std::size_t>(shape.size));
   for (shape.rank = 0; shape.rank < shape.size; ++shape.rank) {
@@ -86,19 +93,35 @@ std::vector<VerifyCase> verify_cases(const Algorithm& algorithm, Rank size) {
       roots.insert(roots.end(), {size / 2, size - 1});
     }
   }
-  const auto reads = [&](std::string_view knob) {
-    return algorithm.tunables.find(knob) != std::string_view::npos;
+  using Knobs = std::vector<std::uint32_t>;
+  const auto grid = [&](std::string_view knob, const Knobs& tried, std::uint32_t fixed) {
+    return algorithm.tunables.find(knob) == std::string_view::npos ? Knobs{fixed} : tried;
   };
-  const std::vector<std::uint32_t> one{1}, two{2}, segment_grid{1, 3}, radix_grid{2, 3, 4};
+  std::vector<Params> params{Params{}};
+  const auto vary = [&params](std::uint32_t Params::*member, const Knobs& values) {
+    std::vector<Params> varied;
+    for (Params each : params) {
+      for (const std::uint32_t value : values) {
+        each.*member = value;
+        varied.push_back(each);
+      }
+    }
+    params = std::move(varied);
+  };
+  vary(&Params::segments, grid("segments", {1, 3}, 1));
+  vary(&Params::radix, grid("radix", {2, 3, 4}, 2));
+  vary(&Params::channels, grid("channels", {1, 2}, 1));
+  vary(&Params::leaders, grid("leaders", {1, 2}, 1));
+  vary(&Params::group, grid("group", {2, 3}, 2));
+  vary(&Params::cluster, grid("cluster", {0, 2}, 0));
   std::vector<VerifyCase> cases;
   const bool placements = algorithm.collective != Collective::barrier;
   for (const bool in_place : {false, true}) {
     if (in_place && !placements) continue;
     for (const Rank root : roots) {
-      for (const std::uint32_t segments : reads("segments") ? segment_grid : one) {
-        for (const std::uint32_t radix : reads("radix") ? radix_grid : two) {
-          cases.push_back({&algorithm, {0, size, root, in_place}, {segments, radix}});
-        }
+      for (const Params& each : params) {
+        const Shape shape{0, size, root, in_place};
+        if (refusal(algorithm, shape, each).empty()) cases.push_back({&algorithm, shape, each});
       }
     }
   }

@@ -26,6 +26,13 @@ struct Violation {
 };
 std::string_view name(Violation::Kind) noexcept;
 
+/// What a proof found out about the programs it accepted.
+struct Facts {
+  /// Every result combines the ranks' inputs in the order of ranks, so the operator need not be
+  /// commutative. True where nothing is combined.
+  bool keeps_order = true;
+};
+
 /// Runs all ranks' programs symbolically under the hardest legal environment (in-order issue per
 /// direction, one send and one recv in flight per rank, sends that complete only when matched) and
 /// checks every output block of every rank against the definition of the collective, and for a
@@ -33,13 +40,14 @@ std::string_view name(Violation::Kind) noexcept;
 /// An allreduce must leave identical bits on all ranks: their reduction trees may differ only in
 /// the order of the two operands of a reduce.
 std::optional<Violation> verify(Collective, Rank root, bool in_place,
-                                const std::vector<Schedule>& schedules);
+                                const std::vector<Schedule>& schedules, Facts* facts = nullptr);
 
 /// The programs of all ranks; `shape.rank` is ignored.
 std::vector<Schedule> generate_all(const Algorithm&, Shape shape, const Params&);
 
 /// Generates and verifies; `shape.rank` is ignored.
-std::optional<Violation> verify(const Algorithm&, Shape shape, const Params&);
+std::optional<Violation> verify(const Algorithm&, Shape shape, const Params&,
+                                Facts* facts = nullptr);
 
 struct VerifyCase {
   const Algorithm* algorithm;
@@ -48,7 +56,7 @@ struct VerifyCase {
 };
 /// The cases proved for one algorithm at `size` ranks: in and out of place, every root up to 8
 /// ranks (beyond: first, middle, last) where the collective is rooted, and the parameter grid of
-/// its tunables.
+/// its tunables, less those that the algorithm refuses.
 std::vector<VerifyCase> verify_cases(const Algorithm&, Rank size);
 
 }  // namespace commtune

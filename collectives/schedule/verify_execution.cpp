@@ -11,7 +11,7 @@ namespace {
 class Execution {
  public:
   Execution(const VerifyInput& input, const Matching& matching);
-  std::optional<Violation> run();
+  std::optional<Violation> run(Facts& facts);
 
  private:
   /// One direction of one rank: its sends, or its recvs, in program order. Only the head is posted.
@@ -36,6 +36,8 @@ class Execution {
   void fill_queues();
   void fill_storage();
   std::uint32_t locate(Rank rank, BufferId buffer, std::uint16_t slot, std::uint32_t first) const;
+  /// Where `step` writes; a scratch slot takes the run over.
+  SymbolicValue* destination(Rank rank, const Step& step);
   void wake(std::uint32_t step);
   bool execute(std::uint32_t step);
   bool deliver(std::uint32_t send, std::uint32_t recv);
@@ -45,7 +47,9 @@ class Execution {
   void report(Violation::Kind kind, std::uint32_t step, const std::string& detail);
   bool reads_nothing(std::uint32_t step, const SymbolicValue* values);
   Violation stuck() const;
-  std::optional<Violation> check_outputs() const;
+  std::optional<Violation> check_outputs(Facts& facts) const;
+  std::optional<Violation> check_output(Rank rank, std::uint32_t block,
+                                        const SymbolicValue& expected, Facts& facts) const;
   std::optional<Violation> check_arrivals() const;
 
   const VerifyInput& input_;
@@ -58,6 +62,7 @@ class Execution {
   std::vector<Storage> storage_;
   std::vector<std::uint32_t> data_begin_;     ///< per rank, into values_
   std::vector<std::uint32_t> slot_begin_;     ///< per slot of every rank, into values_
+  std::vector<std::uint32_t> slot_first_;     ///< block that stands at slot_begin_ now
   std::vector<std::uint32_t> rank_slots_;     ///< first slot of each rank in slot_begin_
   std::vector<SymbolicValue> values_, sums_;  ///< sums_: of every block over all ranks
   std::size_t arrival_words_ = 0;
@@ -121,15 +126,17 @@ void Execution::fill_storage() {
       total += width;
     }
   }
+  slot_first_.assign(slot_begin_.size(), 0);
   values_.assign(total, SymbolicValue{});
   sums_.assign(input_.schedules[0].space.blocks, SymbolicValue{});
   for (std::size_t r = 0; r < input_.ranks(); ++r) {
     const auto rank = static_cast<Rank>(r);
     const auto& range = input_.schedules[r].space.input;
-    for (std::uint32_t block = range.first; block < range.first + range.count; ++block) {
+    for (std::uint32_t i = 0; i < range.count; ++i) {
+      const std::uint32_t block = range.block(i);
       const SymbolicValue value = contribution(rank, block);
       values_[locate(rank, BufferId::input, 0, block)] = value;
-      sums_[block] = combine(sums_[block], value);
+      sums_[block] = sums_[block].written() ? combine(sums_[block], value) : value;
     }
   }
 }
@@ -137,8 +144,18 @@ void Execution::fill_storage() {
 std::uint32_t Execution::locate(Rank rank, BufferId buffer, std::uint16_t slot,
                                 std::uint32_t first) const {
   const auto r = static_cast<std::size_t>(rank);
-  if (buffer == BufferId::scratch) return slot_begin_[rank_slots_[r] + slot];
+  if (buffer == BufferId::scratch) {
+    const std::size_t held = rank_slots_[r] + slot;
+    return slot_begin_[held] + first - slot_first_[held];
+  }
   return data_begin_[r] + storage_[r].cell(buffer, first);
+}
+
+SymbolicValue* Execution::destination(Rank rank, const Step& step) {
+  if (step.dst == BufferId::scratch) {
+    slot_first_[rank_slots_[static_cast<std::size_t>(rank)] + step.dst_slot] = step.first;
+  }
+  return &values_[locate(rank, step.dst, step.dst_slot, step.first)];
 }
 
 void Execution::report(Violation::Kind kind, std::uint32_t step, const std::string& detail) {
@@ -173,13 +190,13 @@ bool Execution::execute(std::uint32_t step) {
   const Step& what = step_of(step);
   const Rank rank = owner_[step];
   const SymbolicValue* a = &values_[locate(rank, what.a, what.a_slot, what.first)];
-  SymbolicValue* into = &values_[locate(rank, what.dst, what.dst_slot, what.first)];
   if (reads_nothing(step, a)) return false;
   if (what.kind == StepKind::copy) {
-    std::copy_n(a, what.count, into);
+    std::copy_n(a, what.count, destination(rank, what));
   } else {
     const SymbolicValue* b = &values_[locate(rank, what.b, what.b_slot, what.first)];
     if (reads_nothing(step, b)) return false;
+    SymbolicValue* const into = destination(rank, what);
     for (std::uint32_t i = 0; i < what.count; ++i) into[i] = combine(a[i], b[i]);
   }
   complete(step);
@@ -192,7 +209,7 @@ bool Execution::deliver(std::uint32_t send, std::uint32_t recv) {
   if (from.count != 0) {
     const SymbolicValue* data = &values_[locate(owner_[send], from.a, from.a_slot, from.first)];
     if (reads_nothing(send, data)) return false;
-    std::copy_n(data, from.count, &values_[locate(owner_[recv], to.dst, to.dst_slot, to.first)]);
+    std::copy_n(data, from.count, destination(owner_[recv], to));
   }
   merge_arrivals(recv, send);
   advance(send, true);
@@ -224,7 +241,7 @@ void Execution::complete(std::uint32_t step) {
   }
 }
 
-std::optional<Violation> Execution::run() {
+std::optional<Violation> Execution::run(Facts& facts) {
   for (std::uint32_t step = 0; step < steps_.size(); ++step) {
     const StepKind kind = steps_[step]->kind;
     // A message becomes ready once both ends are posted: look at it from the sender's side.
@@ -238,7 +255,7 @@ std::optional<Violation> Execution::run() {
     if (!done) return found_;
   }
   if (completed_ != steps_.size()) return stuck();
-  return input_.collective == Collective::barrier ? check_arrivals() : check_outputs();
+  return input_.collective == Collective::barrier ? check_arrivals() : check_outputs(facts);
 }
 
 Violation Execution::stuck() const {
@@ -262,32 +279,55 @@ Violation Execution::stuck() const {
   return {Violation::Kind::deadlock, 0, 0, "no step of any rank can start"};
 }
 
-std::optional<Violation> Execution::check_outputs() const {
-  const bool summed = reduces(input_.collective);
+std::optional<Violation> Execution::check_outputs(Facts& facts) const {
+  const bool prefix =
+      input_.collective == Collective::scan || input_.collective == Collective::exscan;
+  // Of scan: the sum over the ranks up to the one that is looked at; of exscan: before it.
+  std::vector<SymbolicValue> sums(prefix ? sums_.size() : 0);
+  const auto add = [&](Rank rank) {
+    for (std::uint32_t block = 0; block < sums.size(); ++block) {
+      const SymbolicValue term = contribution(rank, block);
+      sums[block] = sums[block].written() ? combine(sums[block], term) : term;
+    }
+  };
   for (std::size_t r = 0; r < input_.ranks(); ++r) {
     const auto rank = static_cast<Rank>(r);
+    if (input_.collective == Collective::scan) add(rank);
     const auto& range = input_.schedules[r].space.output;
-    const auto end = static_cast<StepId>(input_.schedules[r].steps.size());
-    for (std::uint32_t block = range.first; block < range.first + range.count; ++block) {
-      const SymbolicValue& got = values_[locate(rank, BufferId::output, 0, block)];
-      // Only one rank contributes to a block of broadcast and allgather, so its sum is the value.
-      if (!got.written()) {
-        return Violation{Violation::Kind::unwritten, rank, end,
-                         fmt::format("rank {}: nothing writes output block {}", rank, block)};
-      }
-      if (!got.same_terms(sums_[block])) {
-        return Violation{Violation::Kind::wrong_value, rank, end,
-                         fmt::format("rank {}: output block {} is wrong: {}", rank, block,
-                                     explain(got, sums_[block], block, input_.ranks(), summed))};
-      }
-      if (input_.collective != Collective::allreduce || rank == 0) continue;
-      if (got.tree != values_[locate(0, BufferId::output, 0, block)].tree) {
-        return Violation{Violation::Kind::wrong_value, rank, end,
-                         fmt::format("rank {}: output block {} is summed in another order than on "
-                                     "rank 0, so their last bits may differ",
-                                     rank, block)};
-      }
+    for (std::uint32_t i = 0; i < range.count; ++i) {
+      const std::uint32_t block = range.block(i);
+      // Only one rank contributes to a block of broadcast and the like, so its sum is the value.
+      auto found = check_output(rank, block, prefix ? sums[block] : sums_[block], facts);
+      if (found) return found;
     }
+    if (input_.collective == Collective::exscan) add(rank);
+  }
+  return std::nullopt;
+}
+
+std::optional<Violation> Execution::check_output(Rank rank, std::uint32_t block,
+                                                 const SymbolicValue& expected,
+                                                 Facts& facts) const {
+  const auto& program = input_.schedules[static_cast<std::size_t>(rank)];
+  const auto end = static_cast<StepId>(program.steps.size());
+  const SymbolicValue& got = values_[locate(rank, BufferId::output, 0, block)];
+  if (!got.written()) {
+    return Violation{Violation::Kind::unwritten, rank, end,
+                     fmt::format("rank {}: nothing writes output block {}", rank, block)};
+  }
+  if (!got.same_terms(expected)) {
+    return Violation{
+        Violation::Kind::wrong_value, rank, end,
+        fmt::format("rank {}: output block {} is wrong: {}", rank, block,
+                    explain(got, expected, block, input_.ranks(), reduces(input_.collective)))};
+  }
+  if (got.from >= got.until) facts.keeps_order = false;
+  if (input_.collective == Collective::allreduce &&
+      got.tree != values_[locate(0, BufferId::output, 0, block)].tree) {
+    return Violation{Violation::Kind::wrong_value, rank, end,
+                     fmt::format("rank {}: output block {} is summed in another order than on "
+                                 "rank 0, so their last bits may differ",
+                                 rank, block)};
   }
   return std::nullopt;
 }
@@ -314,8 +354,9 @@ std::optional<Violation> Execution::check_arrivals() const {
 
 }  // namespace
 
-std::optional<Violation> check_execution(const VerifyInput& input, const Matching& matching) {
-  return Execution(input, matching).run();
+std::optional<Violation> check_execution(const VerifyInput& input, const Matching& matching,
+                                         Facts& facts) {
+  return Execution(input, matching).run(facts);
 }
 
 }  // namespace commtune

@@ -67,7 +67,7 @@ class HazardCheck {
       held = {step.first, step.count};
       return std::nullopt;
     }
-    if (held == BlockSpace::Range{step.first, step.count}) return std::nullopt;
+    if (held.holds(step.first, step.count)) return std::nullopt;
     std::string state = "was never written";
     if (held.count != 0) {
       state = fmt::format("holds blocks {}..{}", held.first, held.first + held.count - 1);

@@ -34,15 +34,13 @@ class StructureCheck {
   Found check_space() const {
     const auto size = static_cast<std::uint32_t>(input_.ranks());
     const auto end = static_cast<StepId>(schedule_.steps.size());
-    const bool parted = input_.collective == Collective::allgather ||
-                        input_.collective == Collective::reduce_scatter;
     const std::uint32_t blocks = schedule_.space.blocks;
     if (blocks != input_.schedules[0].space.blocks) {
       return malformed(end, fmt::format("its program has {} blocks, rank 0's has {}", blocks,
                                         input_.schedules[0].space.blocks));
     }
     const Shape shape{rank_, static_cast<Rank>(size), input_.root, input_.in_place};
-    if (schedule_.space != block_space(input_.collective, shape, parted ? blocks / size : blocks) ||
+    if (schedule_.space != block_space(input_.collective, shape, part_blocks(input_, blocks)) ||
         (blocks == 0) != (input_.collective == Collective::barrier)) {
       return malformed(end, fmt::format("its buffers do not hold the blocks that {} defines",
                                         name(input_.collective)));
@@ -52,6 +50,14 @@ class StructureCheck {
 
   Found check_step(StepId id) const {
     const Step& step = schedule_.steps[id];
+    if (step.joined) {
+      const bool last = id + 1 == schedule_.steps.size();
+      if (last || schedule_.steps[id + 1].kind != step.kind ||
+          schedule_.steps[id + 1].peer != step.peer || step.count == 0 ||
+          schedule_.steps[id + 1].count == 0) {
+        return malformed(id, "it is joined with the next step, which is no part of its message");
+      }
+    }
     bool message = false;
     switch (step.kind) {
       case StepKind::send:

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <new>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,7 +23,6 @@ struct Fabric::FailureRecord {
 
 namespace {
 
-constexpr std::size_t page = 4096;
 constexpr std::size_t smallest_arena = std::size_t{64} << 20;
 
 #if defined(__SANITIZE_THREAD__)
@@ -44,39 +45,66 @@ std::size_t largest_arena() {
   const long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
   const auto memory =
       static_cast<std::size_t>(std::max(pages, 1L)) * static_cast<std::size_t>(std::max(bytes, 1L));
-  return round_up(std::max(memory, smallest_arena), std::size_t{2} << 20);
+  return round_up(std::max(memory, smallest_arena), huge_page_bytes);
 #endif
+}
+
+/// Whether the kernel heeds a request for huge pages in private (or shared) anonymous memory.
+bool huge_pages_on_request(bool shared) {
+  std::ifstream file(shared ? "/sys/kernel/mm/transparent_hugepage/shmem_enabled"
+                            : "/sys/kernel/mm/transparent_hugepage/enabled");
+  std::string choice;
+  while (file >> choice) {
+    if (choice.front() == '[') return choice != "[never]" && choice != "[deny]";
+  }
+  return false;
+}
+
+bool remote_reads_permitted() {
+  const char* const value = std::getenv("COMMTUNE_REMOTE_READS");
+  return value == nullptr || std::string_view(value) != "0";
 }
 
 }  // namespace
 
 Fabric::Fabric(Kind kind, Rank ranks, bool crowded)
-    : kind_(kind), ranks_(ranks), crowded_(crowded) {
+    : kind_(kind),
+      ranks_(ranks),
+      crowded_(crowded),
+      remote_reads_(kind == Kind::processes && remote_reads_permitted()),
+      huge_pages_(huge_pages_on_request(kind == Kind::processes)) {
   const auto n = static_cast<std::size_t>(ranks);
   const std::size_t lanes = n * n * lane_count;
-  const std::size_t monitors_at = round_up(sizeof(FailureRecord), page);
-  const std::size_t bootstrap_at = round_up(monitors_at + n * sizeof(MonitorSlot), page);
-  const std::size_t channels_at = round_up(bootstrap_at + n * sizeof(BootstrapCell), page);
-  const std::size_t cells_at = round_up(channels_at + lanes * sizeof(Channel), page);
+  const std::size_t monitors_at = round_up(sizeof(FailureRecord), page_bytes);
+  const std::size_t processes_at = round_up(monitors_at + n * sizeof(MonitorSlot), page_bytes);
+  const std::size_t bootstrap_at =
+      round_up(processes_at + n * sizeof(std::atomic<std::int32_t>), page_bytes);
+  const std::size_t channels_at = round_up(bootstrap_at + n * sizeof(BootstrapCell), page_bytes);
+  const std::size_t blocks_at = round_up(channels_at + lanes * sizeof(Channel), page_bytes);
+  const std::size_t cells_at = blocks_at + lanes * slots_per_lane * inline_bytes;
   const std::size_t arenas_at =
-      round_up(cells_at + lanes * cells_per_lane * cell_bytes, std::size_t{2} << 20);
+      round_up(cells_at + lanes * cells_per_lane * cell_bytes, huge_page_bytes);
   map(arenas_at);
 
   failure_ = new (base_) FailureRecord{};
+  failed_ = &failure_->published;
   monitors_ = reinterpret_cast<MonitorSlot*>(base_ + monitors_at);
   for (std::size_t i = 0; i < n; ++i) new (monitors_ + i) MonitorSlot{};
+  processes_ = reinterpret_cast<std::atomic<std::int32_t>*>(base_ + processes_at);
   bootstrap_ = reinterpret_cast<BootstrapCell*>(base_ + bootstrap_at);
   channels_ = reinterpret_cast<Channel*>(base_ + channels_at);
+  blocks_ = base_ + blocks_at;
   cells_ = base_ + cells_at;
   arenas_ = base_ + arenas_at;
   arenas_end_ = arenas_ + n * arena_bytes_;
+  if (kind_ == Kind::threads) make_arenas_private();
 }
 
 Fabric::~Fabric() { munmap(base_, mapped_bytes_); }
 
 void Fabric::map(std::size_t fixed_bytes) {
   for (arena_bytes_ = largest_arena(); arena_bytes_ >= smallest_arena; arena_bytes_ /= 2) {
-    arena_bytes_ = round_up(arena_bytes_, page);
+    arena_bytes_ = round_up(arena_bytes_, page_bytes);
     mapped_bytes_ = fixed_bytes + arena_bytes_ * static_cast<std::size_t>(ranks_);
     void* const address = mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE,
                                MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -88,6 +116,17 @@ void Fabric::map(std::size_t fixed_bytes) {
   commtune::fail(Errc::system,
                  "cannot map {} bytes of shared memory for {} ranks: {}; use fewer ranks",
                  mapped_bytes_, ranks_, std::strerror(errno));
+}
+
+/// The ranks that are threads of one process need no shared pages, and private ones are more often
+/// allowed to be huge.
+void Fabric::make_arenas_private() {
+  const auto bytes = static_cast<std::size_t>(arenas_end_ - arenas_);
+  if (mmap(arenas_, bytes, PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED) {
+    commtune::fail(Errc::system, "cannot map {} bytes of private memory: {}; use fewer ranks", bytes,
+                   std::strerror(errno));
+  }
 }
 
 void Fabric::fail(const Failure& failure) noexcept {
@@ -102,16 +141,11 @@ void Fabric::fail(const Failure& failure) noexcept {
   failure_->published.store(1, std::memory_order_release);
 }
 
-bool Fabric::failed() const noexcept {
-  return failure_->published.load(std::memory_order_acquire) != 0;
-}
-
 Failure Fabric::failure() const {
   return {failure_->rank, failure_->status, failure_->message, failure_->said_by_rank};
 }
 
-void Fabric::throw_if_failed() const {
-  if (!failed()) return;
+void Fabric::throw_failure() const {
   const Failure first = failure();
   commtune::fail(Errc::peer, "rank {} failed: {}", first.rank, first.message);
 }

@@ -6,30 +6,32 @@
 #include <string>
 #include <string_view>
 
+#include "transports/local/limits.hpp"
 #include "transports/monitor.hpp"
 #include "transports/transport.hpp"
 
 namespace commtune::local {
 
-inline constexpr std::size_t slots_per_lane = 16;
-inline constexpr std::size_t inline_bytes = 240;
-inline constexpr std::size_t cells_per_lane = 8;
-inline constexpr std::size_t cell_bytes = 32 * 1024;
-inline constexpr std::size_t bootstrap_bytes = 4096;  ///< of one rank's contribution per round
-
-/// How a message's bytes travel: in the slot itself, read by the receiver from the sender's own
-/// buffer, or through the lane's cells.
-enum class Route : std::uint8_t { inlined, mapped, staged };
+/// How a message's bytes travel: with its announcement, read by the receiver in the sender's own
+/// memory (in place, or by system call in a process that shares it with nobody), or through the
+/// lane's cells.
+enum class Route : std::uint8_t { inlined, mapped, remote, staged };
 
 /// One message announcement. The first 48 bytes of data share a cache line with the sequence
 /// number, so that a small message costs one line.
 struct alignas(256) Slot {
   std::atomic<std::uint64_t> sequence;  ///< 1 + number of the message in the slot
   std::uint64_t header;                 ///< bytes << 2 | route
-  std::byte data[inline_bytes];         ///< payload, or the address of a mapped message
+  std::byte data[slot_data_bytes];      ///< payload, or the address of a message
 };
 static_assert(sizeof(Slot) == 256);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+constexpr std::uint64_t slot_header(std::size_t bytes, Route route) noexcept {
+  return bytes << 2U | static_cast<std::uint64_t>(route);
+}
+constexpr Route route_of(std::uint64_t header) noexcept { return static_cast<Route>(header & 3U); }
+constexpr std::size_t bytes_of(std::uint64_t header) noexcept { return header >> 2U; }
 
 /// Shared state of one direction of a pair on one lane. All-zero is the initial state, so pages of
 /// lanes that are never used are never touched.
@@ -61,7 +63,8 @@ class Fabric {
  public:
   enum class Kind : std::uint8_t { processes, threads };
 
-  /// `ranks` >= 1. Throws Error(system) when the segment cannot be mapped.
+  /// `ranks` >= 1. Throws Error(system) when the segment cannot be mapped. The environment variable
+  /// COMMTUNE_REMOTE_READS=0 forbids Route::remote.
   Fabric(Kind kind, Rank ranks, bool crowded);
   ~Fabric();
   Fabric(const Fabric&) = delete;
@@ -74,6 +77,10 @@ class Fabric {
   Channel& channel(Rank from, Rank to, Lane lane) const noexcept {
     return channels_[index(from, to, lane)];
   }
+  /// One block of inline_bytes per slot, for inlined messages that the slot is too small for.
+  std::byte* blocks(Rank from, Rank to, Lane lane) const noexcept {
+    return blocks_ + index(from, to, lane) * slots_per_lane * inline_bytes;
+  }
   std::byte* cells(Rank from, Rank to, Lane lane) const noexcept {
     return cells_ + index(from, to, lane) * cells_per_lane * cell_bytes;
   }
@@ -85,20 +92,32 @@ class Fabric {
     return {arenas_ + static_cast<std::size_t>(rank) * arena_bytes_, arena_bytes_};
   }
   /// True when every rank can read `data` at its address.
-  bool shared(const std::byte* data) const noexcept {
-    return kind_ == Kind::threads || (data >= arenas_ && data < arenas_end_);
+  bool shared(std::span<const std::byte> data) const noexcept {
+    return kind_ == Kind::threads ||
+           (data.data() >= arenas_ && data.data() + data.size() <= arenas_end_);
   }
+  /// True when the kernel may back large blocks of an arena with huge pages.
+  bool huge_pages() const noexcept { return huge_pages_; }
+
+  /// The process of each rank, 0 until it has started and can be read from.
+  std::atomic<std::int32_t>& process(Rank rank) const noexcept { return processes_[rank]; }
+  bool remote_reads() const noexcept { return remote_reads_; }
+  /// An address that every rank can read, with at least a page behind it.
+  const std::byte* base() const noexcept { return base_; }
 
   /// Records the failure unless one was recorded before.
   void fail(const Failure&) noexcept;
-  bool failed() const noexcept;
+  bool failed() const noexcept { return failed_->load(std::memory_order_acquire) != 0; }
   /// Valid once failed().
   Failure failure() const;
   /// Throws Error(peer) naming the rank that failed first, if one has.
-  void throw_if_failed() const;
+  void throw_if_failed() const {
+    if (failed()) throw_failure();
+  }
 
  private:
   struct FailureRecord;
+  [[noreturn]] void throw_failure() const;
   std::size_t index(Rank from, Rank to, Lane lane) const noexcept {
     return (static_cast<std::size_t>(from) * static_cast<std::size_t>(ranks_) +
             static_cast<std::size_t>(to)) *
@@ -106,17 +125,20 @@ class Fabric {
            lane;
   }
   void map(std::size_t fixed_bytes);
+  void make_arenas_private();
 
   Kind kind_;
   Rank ranks_;
-  bool crowded_;
+  bool crowded_, remote_reads_, huge_pages_;
   std::byte* base_ = nullptr;
   std::size_t mapped_bytes_ = 0, arena_bytes_ = 0;
   FailureRecord* failure_ = nullptr;
+  const std::atomic<std::int32_t>* failed_ = nullptr;
+  std::atomic<std::int32_t>* processes_ = nullptr;
   MonitorSlot* monitors_ = nullptr;
   BootstrapCell* bootstrap_ = nullptr;
   Channel* channels_ = nullptr;
-  std::byte *cells_ = nullptr, *arenas_ = nullptr, *arenas_end_ = nullptr;
+  std::byte *blocks_ = nullptr, *cells_ = nullptr, *arenas_ = nullptr, *arenas_end_ = nullptr;
 };
 
 }  // namespace commtune::local
