@@ -109,6 +109,19 @@ void parse_root(const std::string& text, RunOptions& options) {
   options.root = static_cast<Rank>(root);
 }
 
+std::vector<BufferKind> parse_buffers(const std::string& text) {
+  std::vector<BufferKind> kinds;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    require(word == "registered" || word == "private",
+            "--buffers '{}': unknown kind; valid: registered, private, registered,private", word);
+    kinds.push_back(word == "private" ? BufferKind::private_memory : BufferKind::registered);
+    begin = end + 1;
+  }
+  return kinds;
+}
+
 std::string parse_path(const std::string& text, std::string_view option) {
   require(!text.empty(), "{}: an empty file name", option);
   return text;
@@ -163,6 +176,9 @@ void add_call_options(CLI::App& app, RunOptions& o) {
             [&o](const std::string& text) { parse_root(text, o); });
   app.add_flag("--in-place", o.in_place, "input and output share their memory");
   app.add_flag("--cold", o.cold, "change buffers so that caches are cold");
+  add_value(app, "--buffers", "KIND[,KIND]",
+            "registered (memory of the transport) or private (malloc), a row for each [registered]",
+            [&o](const std::string& text) { o.buffers = parse_buffers(text); });
 }
 
 void add_sampling_options(CLI::App& app, RunOptions& o) {

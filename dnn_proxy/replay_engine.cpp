@@ -12,53 +12,18 @@ namespace {
 
 constexpr int gemm_edge = 128;
 
-std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
-
-/// The spans of a call in its slot's memory. In place, except for reduce_scatter: libraries differ
-/// in where an in-place result lies.
-Call bind_call(const CallSpec& spec, std::span<std::byte> memory, Rank size, Rank rank) {
+/// A call as frameworks make it: in place where input and output have one size or one is a part of
+/// the other, except reduce_scatter, whose in-place result libraries put in different places.
+Call call_of(const CallSpec& spec) {
   Call call;
   call.collective = spec.collective;
   call.count = spec.count;
   call.type = spec.dtype;
   call.root = spec.root;
-  if (spec.collective == Collective::barrier) return call;
-  const std::size_t part = bytes_per_rank(spec), all = part * static_cast<std::size_t>(size);
-  switch (spec.collective) {
-    case Collective::allreduce:
-    case Collective::broadcast:
-      call.in_place = true;
-      call.input = call.output = memory.first(part);
-      break;
-    case Collective::allgather:
-      call.in_place = true;
-      call.output = memory.first(all);
-      call.input = memory.subspan(part * static_cast<std::size_t>(rank), part);
-      break;
-    case Collective::reduce_scatter:
-      call.input = memory.first(all);
-      call.output = memory.subspan(aligned(all), part);
-      break;
-    case Collective::barrier:
-      break;
-  }
+  call.in_place = spec.collective == Collective::allreduce ||
+                  spec.collective == Collective::broadcast ||
+                  spec.collective == Collective::allgather;
   return call;
-}
-
-std::size_t memory_of(const CallSpec& spec, Rank size) {
-  const std::size_t part = bytes_per_rank(spec), all = part * static_cast<std::size_t>(size);
-  switch (spec.collective) {
-    case Collective::allreduce:
-    case Collective::broadcast:
-      return part;
-    case Collective::allgather:
-      return all;
-    case Collective::reduce_scatter:
-      return aligned(all) + part;
-    case Collective::barrier:
-      return 0;
-  }
-  return 0;
 }
 
 }  // namespace
@@ -100,14 +65,16 @@ void ReplayEngine::prepare_all(Library* library) {
   const Rank size = job_.size(), rank = job_.rank();
   std::vector<std::size_t> bytes(plan_.slots, 0);
   for (const Action& key : used)
-    bytes[key.slot] = std::max(bytes[key.slot], memory_of(plan_.calls[key.call], size));
+    bytes[key.slot] =
+        std::max(bytes[key.slot], memory_bytes(call_of(plan_.calls[key.call]), size, rank));
   for (const std::size_t slot_bytes : bytes) {
     memory_.emplace_back(job_.transport, std::max<std::size_t>(slot_bytes, 64));
     buffer_bytes_ += slot_bytes;
   }
   for (const Action& key : used) {
     Instance& made = instance(key);
-    made.call = bind_call(plan_.calls[key.call], memory_[key.slot].bytes(), size, rank);
+    made.call = call_of(plan_.calls[key.call]);
+    place(made.call, memory_[key.slot].bytes(), size, rank);
     check_buffers(made.call, size, rank);
     const CallChoice& choice = choices_[key.call];
     Limits limits;

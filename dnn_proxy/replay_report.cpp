@@ -156,8 +156,9 @@ std::vector<Row> replay_rows(const Row& common, const ReplayPlan& plan,
     if (call.collective != Collective::barrier) row.dtype = name(call.dtype);
     if (reduces(call.collective)) row.op = name(ReduceOp::sum);
     if (rooted(call.collective)) row.root = call.root;
-    row.in_place =
-        call.collective != Collective::reduce_scatter && call.collective != Collective::barrier;
+    row.in_place = call.collective == Collective::allreduce ||
+                   call.collective == Collective::broadcast ||
+                   call.collective == Collective::allgather;
     add_sample_flags(row, measured.call_us[i], confidence);
     row.time = summarise(measured.call_us[i], confidence);
     if (row.bytes_total > 0 && row.time->median > 0) {

@@ -9,8 +9,15 @@ std::optional<double> bus_factor(Collective collective, int ranks) {
       return 2.0 * (ranks - 1) / ranks;
     case Collective::allgather:
     case Collective::reduce_scatter:
+    case Collective::alltoall:
+    case Collective::gather:
+    case Collective::scatter:
       return 1.0 * (ranks - 1) / ranks;
+    case Collective::reduce:
     case Collective::broadcast:
+    case Collective::scan:
+    case Collective::exscan:
+    case Collective::sendrecv:
       return 1.0;
     case Collective::barrier:
       return std::nullopt;
@@ -21,10 +28,17 @@ std::optional<double> bus_factor(Collective collective, int ranks) {
 std::uint64_t total_bytes(Collective collective, int ranks, std::uint64_t bytes_per_rank) {
   switch (collective) {
     case Collective::allreduce:
+    case Collective::reduce:
     case Collective::broadcast:
+    case Collective::scan:
+    case Collective::exscan:
+    case Collective::sendrecv:
       return bytes_per_rank;
     case Collective::allgather:
     case Collective::reduce_scatter:
+    case Collective::alltoall:
+    case Collective::gather:
+    case Collective::scatter:
       return bytes_per_rank * static_cast<std::uint64_t>(ranks);
     case Collective::barrier:
       return 0;

@@ -3,11 +3,19 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/types.hpp"
 
 namespace commtune {
+
+/// Where a benchmark's buffers come from: the transport's own memory, which it moves fastest, or
+/// ordinary memory as programs have it.
+enum class BufferKind : std::uint8_t { registered, private_memory };
+constexpr std::string_view name(BufferKind kind) noexcept {
+  return kind == BufferKind::registered ? "registered" : "private";
+}
 
 struct SamplingOptions {
   std::optional<std::uint64_t> iterations;  ///< exactly this many; unset: adaptive
@@ -34,7 +42,8 @@ struct RunOptions {
   SamplingOptions sampling;
   std::uint64_t check = 1;
   bool cold = false;
-  std::string format = "table";  ///< table, osu, csv, json
+  std::vector<BufferKind> buffers = {BufferKind::registered};  ///< a row for each
+  std::string format = "table";                                ///< table, osu, csv, json
   std::filesystem::path output, samples, table;
   double timeout_s = 60;
   std::uint64_t seed = 1;

@@ -19,6 +19,7 @@ struct Benchmark {
   BenchmarkKind kind;
   std::string_view default_sizes;  ///< a size list (core/sizes.hpp); empty: the test has no size
   std::optional<Collective> collective;
+  bool uneven = false;         ///< parts of different sizes, some empty: see uneven_counts()
   void (*run)(BenchContext&);  ///< called by every rank; emits its rows through the context
 };
 

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "collectives/schedule/params.hpp"
 #include "core/error.hpp"
 
 namespace commtune {
@@ -22,14 +23,21 @@ Choice native_choice(BenchContext& context) {
   return choice;
 }
 
-Choice named_choice(Collective collective, const std::string& name) {
-  Choice choice{.asked = name,
-                .algorithm = find_named(collective, name),
+Choice named_choice(Collective collective, const std::string& text) {
+  const AlgorithmSpec spec = parse_algorithm_spec(text, "--algorithm");
+  Choice choice{.asked = text,
+                .algorithm = find_named(collective, spec.name),
                 .params = {},
                 .evidence = "asked by name",
                 .skip = ""};
   if (choice.algorithm == nullptr) {
-    choice.skip = fmt::format("{} has no algorithm '{}'", commtune::name(collective), name);
+    choice.skip = fmt::format("{} has no algorithm '{}'", commtune::name(collective), spec.name);
+    return choice;
+  }
+  try {
+    choice.params = params_of(spec, *choice.algorithm, "--algorithm");
+  } catch (const Error& error) {
+    choice.skip = error.what();
   }
   return choice;
 }
@@ -68,21 +76,41 @@ std::vector<Choice> choose(BenchContext& context, Collective collective, std::ui
 
 Json params_json(const Algorithm& algorithm, const Params& params) {
   Json object = Json::object();
-  if (algorithm.tunables.find("segments") != std::string_view::npos) {
-    object["segments"] = params.segments;
+  for (const auto& [knob, value] : values_of(params, algorithm.tunables)) {
+    const bool number =
+        !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
+    if (number) {
+      object[std::string(knob)] = std::stoull(value);
+    } else if (!value.empty()) {
+      object[std::string(knob)] = value;
+    }
   }
-  if (algorithm.tunables.find("radix") != std::string_view::npos) object["radix"] = params.radix;
   return object;
 }
 
 void require_algorithm_name(std::string_view name, std::string_view what) {
   if (name == "auto" || name == "all" || name == "native") return;
+  const AlgorithmSpec spec = parse_algorithm_spec(name, what);
   std::set<std::string_view> known;
   for (const Algorithm* algorithm : algorithms()) known.insert(algorithm->name);
-  if (known.count(name) != 0) return;
-  std::string names = "auto, all, native";
-  for (const std::string_view each : known) names += fmt::format(", {}", each);
-  fail(Errc::usage, "{} '{}': unknown algorithm; valid: {}", what, name, names);
+  if (known.count(spec.name) == 0) {
+    std::string names = "auto, all, native";
+    for (const std::string_view each : known) names += fmt::format(", {}", each);
+    fail(Errc::usage, "{} '{}': unknown algorithm; valid: {}", what, name, names);
+  }
+  if (spec.knobs.empty()) return;
+  // Wrong parameters are refused here if no algorithm of that name takes them.
+  std::string problem;
+  for (const Algorithm* algorithm : algorithms()) {
+    if (algorithm->name != spec.name) continue;
+    try {
+      params_of(spec, *algorithm, what);
+      return;
+    } catch (const Error& error) {
+      problem = error.what();
+    }
+  }
+  fail(Errc::usage, "{}", problem);
 }
 
 }  // namespace commtune

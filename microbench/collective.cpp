@@ -24,6 +24,21 @@ struct Prepared {
   std::vector<std::unique_ptr<Operation>> operations;
 };
 
+/// Uneven parts, some of them empty: 1, 2 and 0 times `count` in turn; of alltoall by the sum of
+/// both ranks.
+std::vector<std::uint64_t> uneven_counts(Collective collective, Rank size, std::uint64_t count) {
+  const auto ranks = static_cast<std::uint64_t>(size);
+  std::vector<std::uint64_t> counts;
+  if (collective != Collective::alltoall) {
+    for (std::uint64_t r = 0; r < ranks; ++r) counts.push_back((r + 1) % 3 * count);
+    return counts;
+  }
+  for (std::uint64_t from = 0; from < ranks; ++from) {
+    for (std::uint64_t to = 0; to < ranks; ++to) counts.push_back((from + to + 1) % 3 * count);
+  }
+  return counts;
+}
+
 Call describe_call(const BenchContext& context, std::uint64_t count) {
   const RunOptions& options = context.options();
   Call call;
@@ -43,6 +58,7 @@ void describe_row(Row& row, const Call& call, std::uint64_t bytes_asked,
   row.bytes_per_rank = call.count * size_of(call.type);
   row.bytes_total = total_bytes(call.collective, row.ranks, row.bytes_per_rank);
   row.in_place = call.in_place;
+  if (!call.counts.empty()) row.params["parts"] = "1, 2 and 0 times the size, in turn";
   if (call.collective != Collective::barrier) row.dtype = name(call.type);
   if (reduces(call.collective)) row.op = name(call.op);
   if (!rooted(call.collective)) return;
@@ -55,7 +71,7 @@ void describe_row(Row& row, const Call& call, std::uint64_t bytes_asked,
 
 /// Collective: the same verdict on every rank. Empty when all could prepare.
 Row prepare_all(BenchContext& context, const Choice& choice, const Call& call, std::size_t pairs,
-                Prepared& prepared, Row row) {
+                BufferKind kind, Prepared& prepared, Row row) {
   Job& job = context.job();
   std::string problem;
   bool refused = false;
@@ -64,7 +80,7 @@ Row prepare_all(BenchContext& context, const Choice& choice, const Call& call, s
     refused = !problem.empty();
     if (!refused) {
       const bool rotate = context.options().rotate_root && rooted(call.collective);
-      prepared.memory = std::make_unique<CallSlots>(job.transport, call, pairs, rotate);
+      prepared.memory = std::make_unique<CallSlots>(job.transport, call, pairs, rotate, kind);
       for (const CallSlot& slot : prepared.memory->slots()) {
         prepared.operations.push_back(
             choice.algorithm == nullptr
@@ -97,7 +113,7 @@ Call library_result(BenchContext& context, const CallSlot& slot) {
   if (call.collective == Collective::broadcast && call.root == context.job().rank()) {
     call.output = slot.input;
   } else if (call.in_place && context.library()->result_at_front(call.collective)) {
-    call.output = slot.input.first(output_bytes(call, context.job().size()));
+    call.output = slot.input.first(output_bytes(call, context.job().size(), context.job().rank()));
   }
   return call;
 }
@@ -164,7 +180,9 @@ void describe_off_node(BenchContext& context, const Choice& choice, const Call& 
   row.bytes_off_node = std::accumulate(all.begin(), all.end(), std::uint64_t{0});
 }
 
-void run_choice(BenchContext& context, const Choice& choice, const Call& call, Row row) {
+void run_choice(BenchContext& context, const Choice& choice, const Call& call, BufferKind kind,
+                Row row) {
+  context.describe_buffers(row, kind);
   describe_algorithm(context, choice, row);
   if (!choice.skip.empty()) return context.skip(std::move(row), choice.skip);
   Job& job = context.job();
@@ -197,7 +215,7 @@ void run_choice(BenchContext& context, const Choice& choice, const Call& call, R
   if (!shortage.empty()) return context.skip(std::move(row), shortage);
 
   Prepared prepared;
-  row = prepare_all(context, choice, call, plan.pairs, prepared, std::move(row));
+  row = prepare_all(context, choice, call, plan.pairs, kind, prepared, std::move(row));
   if (row.status != "ok") return context.emit(row, {});
   for (const CallSlot& slot : prepared.memory->slots()) {
     fill_input(slot.call, job.rank(), job.size(), context.options().seed, slot.input, slot.output);
@@ -224,17 +242,24 @@ void run_collective_benchmark(BenchContext& context) {
   for (const std::uint64_t asked : context.sizes()) {
     const bool sized = collective != Collective::barrier;
     const std::uint64_t count = sized ? asked / size_of(options.dtype) : 0;
-    const Call call = describe_call(context, count);
+    Call call = describe_call(context, count);
+    std::vector<std::uint64_t> counts;
+    if (context.benchmark().uneven) {
+      counts = uneven_counts(collective, context.job().size(), count);
+      call.counts = counts;
+    }
     for (const Choice& choice : choose(context, collective, count * size_of(options.dtype))) {
-      Row row = context.new_row();
-      describe_row(row, call, asked, options);
-      if (sized && count == 0 && asked != 0) {
-        describe_algorithm(context, choice, row);
-        context.skip(std::move(row),
-                     fmt::format("no whole {} element in {} bytes", name(options.dtype), asked));
-        continue;
+      for (const BufferKind kind : sized ? options.buffers : std::vector{BufferKind::registered}) {
+        Row row = context.new_row();
+        describe_row(row, call, asked, options);
+        if (sized && count == 0 && asked != 0) {
+          describe_algorithm(context, choice, row);
+          context.skip(std::move(row),
+                       fmt::format("no whole {} element in {} bytes", name(options.dtype), asked));
+          continue;
+        }
+        run_choice(context, choice, call, kind, std::move(row));
       }
-      run_choice(context, choice, call, std::move(row));
     }
   }
 }

@@ -109,6 +109,10 @@ Row BenchContext::new_row() const {
   return row;
 }
 
+void BenchContext::describe_buffers(Row& row, BufferKind kind) const {
+  if (job_.transport.capabilities().mapped_memory) row.params["buffers"] = name(kind);
+}
+
 void BenchContext::announce(std::string_view operation, const Row& row) {
   job_.monitor.describe(operation, row.bytes_per_rank);
   job_.monitor.enter(Phase::setup);

@@ -53,6 +53,8 @@ class BenchContext {
 
   /// A row with everything that does not depend on the algorithm and the size.
   Row new_row() const;
+  /// Says in the row where its buffers come from, on transports for which that makes a difference.
+  void describe_buffers(Row&, BufferKind) const;
   /// Tells the watchdog what runs now; `operation` is "allreduce/ring".
   void announce(std::string_view operation, const Row&);
   /// Collective: probes the machine before (0) and after (1) the timed part.

@@ -1,5 +1,6 @@
 #include "microbench/off_node.hpp"
 
+#include "collectives/runtime/program.hpp"
 #include "collectives/schedule/layout.hpp"
 
 namespace commtune {
@@ -9,12 +10,8 @@ std::uint64_t off_node_bytes(const Algorithm& algorithm, const Shape& shape, con
   if (nodes.nodes == 1) return 0;
   const auto node = [&nodes](Rank rank) { return nodes.node_of[static_cast<std::size_t>(rank)]; };
   const Schedule schedule = algorithm.generate(shape, params);
-  const bool in_parts = algorithm.collective == Collective::allgather ||
-                        algorithm.collective == Collective::reduce_scatter;
-  const std::uint32_t blocks = in_parts
-                                   ? schedule.space.blocks / static_cast<std::uint32_t>(shape.size)
-                                   : schedule.space.blocks;
-  const Layout layout(algorithm.collective, shape.size, blocks, count, 0, count);
+  const Layout layout(blocks_of_part(algorithm.collective, schedule.space, shape.size),
+                      {.each = count}, 0, count);
   std::uint64_t elements = 0;
   for (const Step& step : schedule.steps) {
     if (step.kind == StepKind::send && node(step.peer) != node(shape.rank)) {

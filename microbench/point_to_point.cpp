@@ -9,8 +9,10 @@
 namespace commtune {
 namespace {
 
-Row describe_row(const BenchContext& context, std::uint64_t bytes, const PointToPoint& pattern) {
+Row describe_row(const BenchContext& context, std::uint64_t bytes, const PointToPoint& pattern,
+                 BufferKind kind) {
   Row row = context.new_row();
+  context.describe_buffers(row, kind);
   row.bytes_asked = row.bytes_per_rank = row.count = bytes;
   row.bytes_total = bytes * pattern.messages;
   row.dtype = name(DataType::uint8);
@@ -42,11 +44,11 @@ void check_pattern_rows(BenchContext& context, const PointToPoint& pattern, Rota
 }
 
 /// Collective: why a rank could not allocate, the same text on every rank; empty when all could.
-std::string allocate(Job& job, std::uint64_t bytes, std::size_t area,
+std::string allocate(Job& job, std::uint64_t bytes, std::size_t area, BufferKind kind,
                      std::unique_ptr<Rotation>& memory) {
   std::string problem;
   try {
-    memory = std::make_unique<Rotation>(job.transport, bytes, area);
+    memory = std::make_unique<Rotation>(job.transport, bytes, area, kind);
   } catch (const Error& error) {
     if (error.code() == Errc::peer) throw;
     problem = error.what();
@@ -60,9 +62,10 @@ std::string allocate(Job& job, std::uint64_t bytes, std::size_t area,
   return {};
 }
 
-void run_size(BenchContext& context, std::uint64_t bytes, const PointToPoint& pattern) {
+void run_size(BenchContext& context, std::uint64_t bytes, const PointToPoint& pattern,
+              BufferKind kind) {
   Job& job = context.job();
-  Row row = describe_row(context, bytes, pattern);
+  Row row = describe_row(context, bytes, pattern, kind);
   context.announce(row.test, row);
   // Timed messages share one buffer as in the OSU tests; cold and checked ones need an area each.
   const std::size_t cold_area = context.options().cold ? 2 * context.cache_bytes() : 0;
@@ -72,8 +75,8 @@ void run_size(BenchContext& context, std::uint64_t bytes, const PointToPoint& pa
                       context.nodes().largest);
   if (!shortage.empty()) return context.skip(std::move(row), shortage);
   std::unique_ptr<Rotation> timed, checked;
-  std::string problem = allocate(job, bytes, cold_area, timed);
-  if (problem.empty()) problem = allocate(job, bytes, check_area, checked);
+  std::string problem = allocate(job, bytes, cold_area, kind, timed);
+  if (problem.empty()) problem = allocate(job, bytes, check_area, kind, checked);
   if (!problem.empty()) {
     row.status = "failed";
     row.reason = problem;
@@ -95,7 +98,11 @@ void run_size(BenchContext& context, std::uint64_t bytes, const PointToPoint& pa
 
 void run_point_to_point(BenchContext& context,
                         const std::function<PointToPoint(std::uint64_t bytes)>& make) {
-  for (const std::uint64_t bytes : context.sizes()) run_size(context, bytes, make(bytes));
+  for (const std::uint64_t bytes : context.sizes()) {
+    for (const BufferKind kind : context.options().buffers) {
+      run_size(context, bytes, make(bytes), kind);
+    }
+  }
 }
 
 }  // namespace commtune

@@ -7,10 +7,22 @@
   X(latency)                   \
   X(bandwidth)                 \
   X(allgather)                 \
+  X(allgatherv)                \
   X(allreduce)                 \
+  X(alltoall)                  \
+  X(alltoallv)                 \
   X(barrier)                   \
   X(broadcast)                 \
-  X(reduce_scatter)
+  X(exscan)                    \
+  X(gather)                    \
+  X(gatherv)                   \
+  X(reduce)                    \
+  X(reduce_scatter)            \
+  X(reduce_scatterv)           \
+  X(scan)                      \
+  X(scatter)                   \
+  X(scatterv)                  \
+  X(sendrecv)
 
 namespace commtune {
 

@@ -25,11 +25,12 @@ std::size_t rotation_bytes(std::size_t message_bytes, std::size_t area_bytes) no
   return stride * std::max<std::size_t>(1, area_bytes / stride);
 }
 
-Rotation::Rotation(Transport& transport, std::size_t message_bytes, std::size_t area_bytes)
+Rotation::Rotation(Transport& transport, std::size_t message_bytes, std::size_t area_bytes,
+                   BufferKind kind)
     : message_bytes_(message_bytes),
       stride_(stride_of(message_bytes)),
       count_(std::max<std::size_t>(1, area_bytes / stride_)),
-      buffer_(transport, rotation_bytes(message_bytes, area_bytes)) {}
+      buffer_(transport, rotation_bytes(message_bytes, area_bytes), kind) {}
 
 void fill_pattern(std::span<std::byte> data, std::uint64_t seed, std::uint64_t salt) noexcept {
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = pattern(i, seed, salt);

@@ -2,14 +2,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "transports/transport.hpp"
+#include "microbench/user_buffer.hpp"
 
 namespace commtune {
 
 /// One memory area cut into equal messages, used in turn. `area_bytes` 0 gives a single message.
 class Rotation {
  public:
-  Rotation(Transport&, std::size_t message_bytes, std::size_t area_bytes);
+  Rotation(Transport&, std::size_t message_bytes, std::size_t area_bytes, BufferKind);
   std::span<std::byte> at(std::uint64_t index) noexcept {
     return buffer_.bytes().subspan((index % count_) * stride_, message_bytes_);
   }
@@ -17,7 +17,7 @@ class Rotation {
 
  private:
   std::size_t message_bytes_, stride_, count_;
-  Buffer buffer_;
+  UserBuffer buffer_;
 };
 
 /// Bytes that a Rotation allocates.

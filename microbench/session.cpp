@@ -14,6 +14,8 @@ Json transfer_plan(const BenchPlan& plan) {
   const RunOptions& options = plan.options;
   Json tests = Json::array();
   for (const Benchmark* benchmark : plan.benchmarks) tests.push_back(benchmark->name);
+  Json buffers = Json::array();
+  for (const BufferKind kind : options.buffers) buffers.push_back(name(kind));
   const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
   return {{"TEST", tests},
           {"--sizes", options.sizes},
@@ -30,6 +32,7 @@ Json transfer_plan(const BenchPlan& plan) {
           {"--precision", options.sampling.precision},
           {"--check", options.check},
           {"--cold", options.cold},
+          {"--buffers", buffers},
           {"--seed", options.seed},
           {"--table", options.table.string()}};
 }

@@ -67,6 +67,8 @@ void Transport::deallocate(std::byte* data, std::size_t) noexcept {
   ::operator delete (data, std::align_val_t{page});
 }
 
+bool Transport::shares(std::span<const std::byte>) const noexcept { return false; }
+
 std::int64_t Transport::now_ns() const noexcept { return monotonic_ns(); }
 
 Buffer::Buffer(Transport& transport, std::size_t bytes)

@@ -79,6 +79,8 @@ class Transport {
   /// default is ordinary memory.
   virtual std::byte* allocate(std::size_t bytes);
   virtual void deallocate(std::byte* data, std::size_t bytes) noexcept;
+  /// True when peers can read `data` in place, as views of it do without a copy.
+  virtual bool shares(std::span<const std::byte> data) const noexcept;
 
   /// The clock of measurements, in nanoseconds; the default is monotonic_ns().
   virtual std::int64_t now_ns() const noexcept;

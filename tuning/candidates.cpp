@@ -62,6 +62,19 @@ std::vector<std::string_view> mpich_names(Collective collective) {
       return {"brucks", "recursive_doubling", "ring", "nb"};
     case Collective::reduce_scatter:
       return {"noncommutative", "pairwise", "recursive_doubling", "recursive_halving", "nb"};
+    case Collective::reduce:
+      return {"binomial", "reduce_scatter_gather", "smp", "nb"};
+    case Collective::alltoall:
+      return {"brucks", "pairwise", "scattered", "nb"};
+    case Collective::gather:
+    case Collective::scatter:
+      return {"binomial", "nb"};
+    case Collective::scan:
+      return {"smp", "recursive_doubling", "nb"};
+    case Collective::exscan:
+      return {"recursive_doubling", "nb"};
+    case Collective::sendrecv:
+      return {};
     case Collective::barrier:
       return {"dissemination", "smp", "nb"};
   }
@@ -78,6 +91,20 @@ std::string_view mpich_collective(Collective collective) {
       return "ALLGATHER";
     case Collective::reduce_scatter:
       return "REDUCE_SCATTER_BLOCK";
+    case Collective::reduce:
+      return "REDUCE";
+    case Collective::alltoall:
+      return "ALLTOALL";
+    case Collective::gather:
+      return "GATHER";
+    case Collective::scatter:
+      return "SCATTER";
+    case Collective::scan:
+      return "SCAN";
+    case Collective::exscan:
+      return "EXSCAN";
+    case Collective::sendrecv:
+      return "";
     case Collective::barrier:
       return "BARRIER";
   }

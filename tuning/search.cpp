@@ -295,6 +295,8 @@ std::string_view dtype_class(DataType type) noexcept {
     case DataType::bfloat16:
     case DataType::float32:
     case DataType::float64:
+    case DataType::float8_e4m3:
+    case DataType::float8_e5m2:
       return "float";
     case DataType::int8:
     case DataType::int16:

@@ -1,25 +1,36 @@
-// Ring allgather: every part travels once around the ring.
+// Ring allgather: every part travels once around the ring. Each part is `channels` blocks, and
+// every other one of them travels in the opposite direction.
 //
-//   step k:  rank r sends part r-k to r+1 and receives part r-k-1 from r-1
+//   step k:  rank r sends part r-k to r+1 and receives part r-k-1 from r-1 (odd channels: part r+k
+//            to r-1, part r+k+1 from r+1)
 //
 //   cost: (P-1)(alpha + m beta), m bytes in each rank's part
 //   Wins for long parts: only neighbours talk and every port is busy in every step.
 //   Thakur, Rabenseifner & Gropp, Int. J. High Perform. Comput. Appl. 19(1), 2005.
+#include <algorithm>
+
 #include "collectives/algorithms/topology.hpp"
 #include "collectives/schedule/algorithm.hpp"
 
 namespace commtune {
 namespace {
 
-Schedule generate(const Shape& shape, const Params&) {
+Schedule generate(const Shape& shape, const Params& params) {
   const Rank size = shape.size, rank = shape.rank;
-  ScheduleBuilder program(Collective::allgather, shape, 1);
-  const auto part = [&](Rank of) { return static_cast<std::uint32_t>(around(of, size)); };
+  const std::uint32_t channels = std::max(params.channels, 1U);
+  ScheduleBuilder program(Collective::allgather, shape, channels);
+  const auto block = [&](Rank part, std::uint32_t channel) {
+    return static_cast<std::uint32_t>(around(part, size)) * channels + channel;
+  };
   for (Rank k = 0; k < size - 1; ++k) {
-    program.send(around(rank + 1, size), k == 0 ? in(part(rank)) : out(part(rank - k)));
-    program.recv(around(rank - 1, size), out(part(rank - k - 1)));
+    for (std::uint32_t channel = 0; channel < channels; ++channel) {
+      const Rank ahead = channel % 2 == 0 ? 1 : -1;
+      const std::uint32_t outgoing = block(rank - ahead * k, channel);
+      program.send(around(rank + ahead, size), k == 0 ? in(outgoing) : out(outgoing));
+      program.recv(around(rank - ahead, size), out(block(rank - ahead * (k + 1), channel)));
+    }
   }
-  program.copy(in(part(rank)), out(part(rank)));
+  program.copy(in(block(rank, 0), channels), out(block(rank, 0), channels));
   return std::move(program).finish();
 }
 
@@ -29,7 +40,7 @@ extern constinit const Algorithm allgather_ring{
     .collective = Collective::allgather,
     .name = "ring",
     .generate = generate,
-    .tunables = "",
+    .tunables = "channels",
     .summary =
         "parts travel around a ring, (P-1)(alpha + m beta) "
         "(Thakur, Rabenseifner & Gropp 2005)",

@@ -1,22 +1,28 @@
-// Dissemination barrier: in each round every rank tells a rank twice as far away that it and all
-// ranks it has heard of have arrived.
+// Dissemination barrier: in each round every rank tells k-1 ranks at growing distances that it and
+// all ranks it has heard of have arrived.
 //
-//   step k:  rank r signals r + 2^k and waits for the signal of r - 2^k, for 2^k < P
+//   step i:  rank r signals r + j k^i and waits for the signals of r - j k^i, for j = 1, ..., k-1
+//            as far as j k^i < P
 //
-//   cost: ceil(log2 P) alpha
+//   cost: ceil(log_k P) alpha where k-1 messages overlap, k = `radix`
 //   Works for any P without a fold, and no rank is special.
 //   Hensgen, Finkel & Manber, Int. J. Parallel Program. 17(1), 1988.
-#include "collectives/algorithms/topology.hpp"
+#include "collectives/algorithms/trees.hpp"
 #include "collectives/schedule/algorithm.hpp"
 
 namespace commtune {
 namespace {
 
-Schedule generate(const Shape& shape, const Params&) {
+Schedule generate(const Shape& shape, const Params& params) {
+  const Rank size = shape.size;
+  const auto radix = static_cast<std::int64_t>(params.radix);
   ScheduleBuilder program(Collective::barrier, shape, 0);
-  for (Rank distance = 1; distance < shape.size; distance *= 2) {
-    program.signal(around(shape.rank + distance, shape.size));
-    program.wait_signal(around(shape.rank - distance, shape.size));
+  for (std::int64_t step = 1; step < size; step *= radix) {
+    for (std::int64_t far = step; far < std::min<std::int64_t>(radix * step, size); far += step) {
+      const auto distance = static_cast<Rank>(far);
+      program.signal(around(shape.rank + distance, size));
+      program.wait_signal(around(shape.rank - distance, size));
+    }
     program.fence();
   }
   return std::move(program).finish();
@@ -28,8 +34,10 @@ extern constinit const Algorithm barrier_dissemination{
     .collective = Collective::barrier,
     .name = "dissemination",
     .generate = generate,
-    .tunables = "",
-    .summary = "signals at doubling distances, log2 P alpha (Hensgen, Finkel & Manber 1988)",
-    .cost = "L alpha"};
+    .tunables = "radix",
+    .summary = "signals at distances j k^i, log_k P alpha (Hensgen, Finkel & Manber 1988)",
+    .cost = "log_k P alpha",
+    .needs = needs_radix_of_two,
+    .refuse = refuse_radix_below_two};
 
 }  // namespace commtune

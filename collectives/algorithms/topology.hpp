@@ -15,8 +15,9 @@ struct Fold {
   Rank cube, extra;
 
   explicit Fold(Rank size)
-      : cube(static_cast<Rank>(std::bit_floor(static_cast<std::uint32_t>(size)))),
-        extra(size - cube) {}
+      : Fold(size, static_cast<Rank>(std::bit_floor(static_cast<std::uint32_t>(size)))) {}
+  /// Folds to any number of nodes from size / 2 to size.
+  Fold(Rank size, Rank nodes) : cube(nodes), extra(size - nodes) {}
   constexpr bool paired(Rank rank) const { return rank < 2 * extra; }
   /// Hands its part over and waits.
   constexpr bool idle(Rank rank) const { return paired(rank) && rank % 2 == 0; }

@@ -6,15 +6,38 @@
 #include "collectives/runtime/wave.hpp"
 #include "core/backoff.hpp"
 #include "core/error.hpp"
+#include "core/topology.hpp"
 
 namespace commtune {
 namespace {
 
-Binding make_binding(Transport& transport, const Schedule& schedule, const Call& call,
+/// What one operation knows about the caches it runs in.
+struct Caches {
+  std::uint64_t own = 0;     ///< private to a processor
+  std::uint64_t shared = 0;  ///< of all processors of this host together
+};
+const Caches& caches() {
+  // Asked once per process: hwloc takes milliseconds.
+  static const Caches found = [] {
+    const Topology topology = discover_topology();
+    const auto packages = static_cast<std::uint64_t>(std::max(topology.packages, 1));
+    const auto cores = static_cast<std::uint64_t>(std::max(topology.cores, 1));
+    return Caches{topology.l2_bytes,
+                  std::max(topology.l3_bytes * packages, topology.l2_bytes * cores)};
+  }();
+  return found;
+}
+
+Kernels kernels_for(const Call& call, Stores stores) {
+  return {reduce_kernel(call.type, call.op, stores), many_reduce_kernel(call.type, call.op, stores),
+          copy_kernel(stores)};
+}
+
+Binding make_binding(Transport& transport, const Plan& plan, const Call& call,
                      const Limits& limits) {
-  Binding binding(transport, schedule);
-  for (StepId id = 0; id < schedule.steps.size(); ++id) {
-    switch (schedule.steps[id].kind) {
+  Binding binding(transport, plan);
+  for (StepId id = 0; id < plan.steps.size(); ++id) {
+    switch (plan.steps[id].kind) {
       case StepKind::send:
         binding.sends.push_back(id);
         break;
@@ -23,43 +46,84 @@ Binding make_binding(Transport& transport, const Schedule& schedule, const Call&
         break;
       case StepKind::copy:
       case StepKind::reduce:
-        if (schedule.in_degrees[id] == 0) binding.roots.push_back(id);
+        if (plan.in_degrees[id] == 0) binding.roots.push_back(id);
         break;
     }
   }
-  binding.kernel = reduce_kernel(call.type, call.op);
+  // Results that no cache will hold by the time somebody reads them go past the caches.
+  const std::uint64_t bytes = input_bytes(call, transport.size(), transport.rank()) +
+                              output_bytes(call, transport.size(), transport.rank());
+  const bool large = transport.capabilities().views && caches().shared != 0 &&
+                     bytes * static_cast<std::uint64_t>(transport.size()) > caches().shared;
+  binding.kernels = kernels_for(call, Stores::cached);
+  binding.kept_kernels = kernels_for(call, large ? Stores::streaming : Stores::cached);
   binding.element_shift = static_cast<unsigned>(std::countr_zero(size_of(call.type)));
-  binding.window = limits.window;
+  binding.recv_window = limits.window;
+  binding.send_window = transport.capabilities().views ? ~0U : limits.window;
   return binding;
 }
 
-/// Elements per wave: the whole part unless `limits` asks for waves.
-std::uint64_t wave_width(const Call& call, const Limits& limits) {
-  const std::uint64_t element = size_of(call.type);
-  if (limits.wave_bytes == 0 || call.count * element <= limits.wave_bytes) return call.count;
-  return std::max<std::uint64_t>(1, limits.wave_bytes / element);
+/// Whether every rank's program moves blocks of one part at a time, so that windows of the parts
+/// can run one after another. All ranks must come to the same answer, so each looks at all
+/// programs; with very many ranks that is not worth it.
+bool can_run_in_waves(const Algorithm& algorithm, Shape shape, const Params& params) {
+  constexpr Rank most = 64;
+  if (!parted(algorithm.collective)) return true;
+  if (shape.size > most) return false;
+  for (shape.rank = 0; shape.rank < shape.size; ++shape.rank) {
+    const Schedule program = algorithm.generate(shape, params);
+    const auto blocks = blocks_of_part(algorithm.collective, program.space, shape.size);
+    if (!single_parts(program, blocks)) return false;
+  }
+  return true;
+}
+
+/// Elements of a part per wave.
+std::uint64_t wave_width(const Transport& transport, const Algorithm& algorithm, const Shape& shape,
+                         const Params& params, const Call& call, const Limits& limits) {
+  const std::uint64_t element = size_of(call.type), longest = counts_of(call).largest();
+  std::uint64_t bytes = limits.wave_bytes;
+  if (bytes == Limits::by_cache) {
+    bytes = transport.capabilities().views ? caches().own / 2 : 0;
+    if (algorithm.collective == Collective::alltoall) {
+      bytes = std::max<std::uint64_t>(bytes / static_cast<std::uint64_t>(shape.size), 4096);
+    }
+  }
+  // Windows of uneven parts differ from one to the next.
+  if (bytes == 0 || longest * element <= bytes || !call.counts.empty()) return longest;
+  if (!can_run_in_waves(algorithm, shape, params)) return longest;
+  return std::max<std::uint64_t>(1, bytes / element);
+}
+
+Lowering lowering_for(const Transport& transport, const Call& call, std::uint64_t width) {
+  const Capabilities can = transport.capabilities();
+  // Messages up to the eager size travel by value whatever memory they come from.
+  const std::uint64_t bytes = width * size_of(call.type);
+  const bool by_value = !parted(call.collective) && bytes <= can.eager_bytes;
+  constexpr std::uint64_t worth_a_step = 64 * 1024;
+  return {.views = can.views,
+          .private_input = can.views && !by_value && !transport.shares(call.input),
+          .private_output = can.views && !by_value && !transport.shares(call.output),
+          .copy_views = can.views && bytes >= worth_a_step};
 }
 
 /// Runs a schedule over successive windows of the buffers, a few waves in flight, each with its own
 /// lane and scratch memory.
 class ScheduledOperation final : public Operation {
  public:
-  ScheduledOperation(Transport& transport, Schedule schedule, const Call& call,
-                     const Limits& limits)
+  ScheduledOperation(Transport& transport, const Schedule& schedule, const Call& call,
+                     const Limits& limits, std::uint64_t width)
       : transport_(transport),
-        schedule_(std::move(schedule)),
         call_(call),
-        width_(wave_width(call, limits)),
-        full_(schedule_, call, transport.size(), width_),
-        binding_(make_binding(transport, schedule_, call, limits)) {
-    if (!full_.contiguous()) {
-      width_ = call.count;
-      full_ = Program(schedule_, call, transport.size(), width_);
-    }
-    wave_count_ = width_ == 0 ? 1 : (call.count + width_ - 1) / width_;
+        width_(width),
+        plan_(make_plan(schedule, call.in_place, lowering_for(transport, call, width))),
+        full_(plan_, call, transport.size(), width),
+        binding_(make_binding(transport, plan_, call, limits)) {
+    const std::uint64_t longest = counts_of(call).largest();
+    wave_count_ = width_ == 0 ? 1 : (longest + width_ - 1) / width_;
     started_ = finished_ = wave_count_;
-    const std::uint64_t rest = width_ == 0 ? 0 : call.count - (wave_count_ - 1) * width_;
-    tail_ = rest == width_ ? full_ : Program(schedule_, call, transport.size(), rest);
+    const std::uint64_t rest = width_ == 0 ? 0 : longest - (wave_count_ - 1) * width_;
+    tail_ = rest == width_ ? full_ : Program(plan_, call, transport.size(), rest);
     tail_width_ = rest;
 
     const auto slots = std::min<std::uint64_t>(limits.waves_in_flight, wave_count_);
@@ -128,16 +192,19 @@ class ScheduledOperation final : public Operation {
     wave.release();
     ++finished_;
     if (call_.op != ReduceOp::avg || !reduces(call_.collective)) return;
+    const std::uint64_t all = output_bytes(call_, transport_.size(), transport_.rank());
     const std::uint64_t window = window_of_[slot];
-    const std::uint64_t elements = window + 1 == wave_count_ ? tail_width_ : width_;
+    std::uint64_t elements = window + 1 == wave_count_ ? tail_width_ : width_;
+    elements = std::min(elements, all >> binding_.element_shift);
     scale(call_.output.data() + ((window * width_) << binding_.element_shift), elements, call_.type,
           transport_.size());
   }
 
   Transport& transport_;
-  const Schedule schedule_;
   const Call call_;
-  std::uint64_t width_, tail_width_ = 0;
+  const std::uint64_t width_;
+  std::uint64_t tail_width_ = 0;
+  const Plan plan_;
   Program full_, tail_ = full_;
   const Binding binding_;
   Buffer scratch_;
@@ -159,13 +226,19 @@ std::unique_ptr<Operation> prepare(Transport& transport, const Algorithm& algori
           "limits: window and waves in flight must be at least 1");
   require(limits.first_lane + limits.waves_in_flight <= lane_count, "limits: lanes {} to {} of {}",
           limits.first_lane, limits.first_lane + limits.waves_in_flight - 1, lane_count);
+  require(call.op != ReduceOp::avg ||
+              (call.collective != Collective::scan && call.collective != Collective::exscan),
+          "{}: the average of the first ranks is not defined; use sum", name(call.collective));
   check_buffers(call, transport.size(), transport.rank());
   const Shape shape{.rank = transport.rank(),
                     .size = transport.size(),
                     .root = call.root,
                     .in_place = call.in_place};
+  const std::string refused = refusal(algorithm, shape, params);
+  require(refused.empty(), "{}/{}: {}", name(algorithm.collective), algorithm.name, refused);
+  const std::uint64_t width = wave_width(transport, algorithm, shape, params, call, limits);
   return std::make_unique<ScheduledOperation>(transport, algorithm.generate(shape, params), call,
-                                              limits);
+                                              limits, width);
 }
 
 }  // namespace commtune

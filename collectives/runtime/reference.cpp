@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "core/float16.hpp"
+#include "core/float8.hpp"
 #include "devices/host/reduce.hpp"
 
 namespace commtune {
@@ -32,6 +33,10 @@ std::int64_t exact_limit(DataType type) {
       return 256;
     case DataType::float16:
       return 2048;
+    case DataType::float8_e4m3:
+      return 16;
+    case DataType::float8_e5m2:
+      return 8;
     case DataType::int16:
       return 32767;
     case DataType::int32:
@@ -96,9 +101,10 @@ class Pattern {
   bool signed_;
 };
 
-std::int64_t reduce_exactly(ReduceOp op, const Pattern& pattern, Rank size, std::uint64_t index) {
+/// Over the ranks [0, end).
+std::int64_t reduce_exactly(ReduceOp op, const Pattern& pattern, Rank end, std::uint64_t index) {
   std::int64_t result = pattern(0, index);
-  for (Rank rank = 1; rank < size; ++rank) {
+  for (Rank rank = 1; rank < end; ++rank) {
     const std::int64_t value = pattern(rank, index);
     switch (op) {
       case ReduceOp::sum:
@@ -125,14 +131,22 @@ T from_integer(std::int64_t value) {
     return to_float16(static_cast<float>(value));
   } else if constexpr (std::is_same_v<T, BFloat16>) {
     return to_bfloat16(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<T, Float8E4M3>) {
+    return to_float8_e4m3(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<T, Float8E5M2>) {
+    return to_float8_e5m2(static_cast<float>(value));
   } else {
     return static_cast<T>(value);
   }
 }
 
 template <class T>
+constexpr bool is_small_float = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16> ||
+                                std::is_same_v<T, Float8E4M3> || std::is_same_v<T, Float8E5M2>;
+
+template <class T>
 auto number(T value) {
-  if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>) {
+  if constexpr (is_small_float<T>) {
     return to_float(value);
   } else if constexpr (std::is_integral_v<T>) {
     return static_cast<std::int64_t>(value);
@@ -161,7 +175,7 @@ std::optional<double> ulp_distance(T got, T expected) {
     return std::nullopt;
   } else {
     if (!std::isfinite(number(got)) || !std::isfinite(number(expected))) return std::nullopt;
-    if constexpr (sizeof(T) == 2) {
+    if constexpr (is_small_float<T>) {
       return steps_between(got.bits, expected.bits);
     } else {
       using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -191,6 +205,10 @@ void dispatch(DataType type, F&& body) {
       return body(float{});
     case DataType::float64:
       return body(double{});
+    case DataType::float8_e4m3:
+      return body(Float8E4M3{});
+    case DataType::float8_e5m2:
+      return body(Float8E5M2{});
   }
 }
 
@@ -205,19 +223,58 @@ void write_pattern(const Pattern& pattern, Rank rank, std::uint64_t first, std::
   });
 }
 
-/// Expected element `index` of this rank's output, before the division of ReduceOp::avg.
+/// Runs over the elements of one of a rank's buffers, part by part, in the order of the buffer.
+class PartWalk {
+ public:
+  PartWalk(const Call& call, const BlockSpace::Range& range) : call_(call), range_(range) {}
+
+  /// visit(part, elements of the part) for every part.
+  template <class Visit>
+  void operator()(Visit visit) const {
+    const Counts counts = counts_of(call_);
+    for (std::uint32_t i = 0; i < range_.count; ++i) {
+      const std::uint32_t part = range_.block(i);
+      visit(part, counts.of(part));
+    }
+  }
+
+ private:
+  const Call& call_;
+  BlockSpace::Range range_;
+};
+
+BlockSpace whole_parts(const Call& call, Rank size, Rank rank) {
+  if (call.collective == Collective::barrier) return {};
+  return block_space(call.collective, {rank, size, call.root, call.in_place}, 1);
+}
+
+/// What element `index` of `part` is called in the pattern, the same on every rank.
+std::uint64_t label(std::uint32_t part, std::uint64_t index) {
+  return (std::uint64_t{part} << 40) + index;
+}
+
+/// Expected element `index` of `part` in this rank's output, before the division of ReduceOp::avg.
 std::int64_t expected_integer(const Call& call, const Pattern& pattern, Rank rank, Rank size,
-                              std::uint64_t index) {
+                              std::uint32_t part, std::uint64_t index) {
+  const std::uint64_t element = label(part, index);
   switch (call.collective) {
     case Collective::allreduce:
-      return reduce_exactly(call.op, pattern, size, index);
+    case Collective::reduce:
     case Collective::reduce_scatter:
-      return reduce_exactly(call.op, pattern, size,
-                            static_cast<std::uint64_t>(rank) * call.count + index);
+      return reduce_exactly(call.op, pattern, size, element);
+    case Collective::scan:
+      return reduce_exactly(call.op, pattern, rank + 1, element);
+    case Collective::exscan:
+      return reduce_exactly(call.op, pattern, rank, element);
     case Collective::broadcast:
-      return pattern(call.root, index);
+    case Collective::scatter:
+      return pattern(call.root, element);
     case Collective::allgather:
-      return pattern(static_cast<Rank>(index / call.count), index % call.count);
+    case Collective::gather:
+    case Collective::sendrecv:
+      return pattern(static_cast<Rank>(part), element);
+    case Collective::alltoall:
+      return pattern(static_cast<Rank>(part) / size, element);
     case Collective::barrier:
       break;
   }
@@ -231,21 +288,28 @@ void fill_input(const Call& call, Rank rank, Rank size, std::uint64_t seed,
   const Pattern pattern(call, size, seed);
   constexpr int poison = 0xA5;
   if (!output.empty()) std::memset(output.data(), poison, output.size());
-  const std::uint64_t elements = input_bytes(call, size, rank) / size_of(call.type);
-  if (elements != 0) write_pattern(pattern, rank, 0, elements, call.type, input.data());
+  std::uint64_t at = 0;
+  PartWalk(call,
+           whole_parts(call, size, rank).input)([&](std::uint32_t part, std::uint64_t elements) {
+    if (elements == 0) return;
+    write_pattern(pattern, rank, label(part, 0), elements, call.type, input.data() + at);
+    at += elements * size_of(call.type);
+  });
 }
 
 CheckResult check_output(const Call& call, Rank rank, Rank size, std::uint64_t seed) {
   CheckResult result;
   const Pattern pattern(call, size, seed);
   const bool average = call.op == ReduceOp::avg && reduces(call.collective);
-  result.checked = output_bytes(call, size) / size_of(call.type);
+  result.checked = output_bytes(call, size, rank) / size_of(call.type);
   dispatch(call.type, [&](auto zero) {
     using T = decltype(zero);
-    for (std::uint64_t i = 0; i < result.checked; ++i) {
+    std::uint64_t at = 0;
+    const auto check_element = [&](std::uint32_t part, std::uint64_t index) {
+      const std::uint64_t i = at++;
       T got;
       std::memcpy(&got, call.output.data() + i * sizeof(T), sizeof(T));
-      T expected = from_integer<T>(expected_integer(call, pattern, rank, size, i));
+      T expected = from_integer<T>(expected_integer(call, pattern, rank, size, part, index));
       if (average) scale(reinterpret_cast<std::byte*>(&expected), 1, call.type, size);
       // Negated equality, so that NaN counts as wrong.
       if (!(number(got) == number(expected))) {
@@ -261,7 +325,11 @@ CheckResult check_output(const Call& call, Rank rank, Rank size, std::uint64_t s
           result.max_ulp = std::max(*result.max_ulp, *distance);
         }
       }
-    }
+    };
+    PartWalk(call,
+             whole_parts(call, size, rank).output)([&](std::uint32_t part, std::uint64_t elements) {
+      for (std::uint64_t i = 0; i < elements; ++i) check_element(part, i);
+    });
   });
   return result;
 }

@@ -29,6 +29,17 @@ std::string_view built_in_name(Collective collective, Rank size, std::uint64_t b
       return bytes <= 8 * 1024 ? "recursive_doubling" : "ring";
     case Collective::reduce_scatter:
       return "ring";
+    case Collective::reduce:
+    case Collective::gather:
+    case Collective::scatter:
+      return "binomial";
+    case Collective::alltoall:
+      return bytes <= 256 ? "bruck" : "pairwise";
+    case Collective::scan:
+    case Collective::exscan:
+      return "recursive_doubling";
+    case Collective::sendrecv:
+      return "direct";
     case Collective::barrier:
       return "dissemination";
   }

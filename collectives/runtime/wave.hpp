@@ -9,21 +9,29 @@
 
 namespace commtune {
 
-/// What all waves of one operation share.
-struct Binding {
-  Binding(Transport& bound_transport, const Schedule& bound_schedule)
-      : transport(bound_transport), schedule(bound_schedule) {}
-  Transport& transport;
-  const Schedule& schedule;
-  std::vector<StepId> sends, recvs, roots;  ///< program order; roots are local steps without inputs
-  ReduceKernel kernel = nullptr;
-  unsigned element_shift = 0;  ///< log2 of the bytes of an element
-  std::uint32_t window = 0;
+/// The kernels of one data type and operator.
+struct Kernels {
+  ReduceKernel reduce = nullptr;
+  ManyReduceKernel reduce_many = nullptr;
+  CopyKernel copy = nullptr;
 };
 
-/// One pass of a schedule over one window of the buffers. Sends are issued in program order, and so
-/// are receives, each at most `window` at a time: any-ready issue with a bounded window deadlocks
-/// (ring from 7 ranks on). Local steps run as soon as their inputs are there.
+/// What all waves of one operation share.
+struct Binding {
+  Binding(Transport& bound_transport, const Plan& bound_plan)
+      : transport(bound_transport), plan(bound_plan) {}
+  Transport& transport;
+  const Plan& plan;
+  std::vector<StepId> sends, recvs, roots;  ///< program order; roots are local steps without inputs
+  Kernels kernels;                          ///< for results that another step reads
+  Kernels kept_kernels;                     ///< for results that stay where they are
+  unsigned element_shift = 0;               ///< log2 of the bytes of an element
+  std::uint32_t send_window = 0, recv_window = 0;
+};
+
+/// One pass of a plan over one window of the buffers. Sends are issued in program order, and so are
+/// receives, a bounded number at a time: any-ready issue with a bounded window deadlocks (ring from
+/// 7 ranks on). Local steps run as soon as their inputs are there.
 class Wave final : public Sink {
  public:
   Wave(const Binding&, Lane);
@@ -42,16 +50,22 @@ class Wave final : public Sink {
   void issue_sends();
   /// Runs ready local steps until `budget` bytes are done.
   bool run_local(std::uint64_t& budget);
+  void run_copies(const BoundStep& bound) const;
   void run_piece(const BoundStep&, std::uint64_t first, std::uint64_t count) const;
+  void release_views(const BoundStep&);
   void retire(StepId step) noexcept;
-  std::byte* at(BufferId buffer, std::uint64_t offset) const noexcept {
-    return bases_[static_cast<std::size_t>(buffer)] + offset;
+  std::byte* at(const BoundOperand& operand) const noexcept {
+    return bases_[static_cast<std::size_t>(operand.buffer)] + operand.offset;
+  }
+  const std::byte* source(const BoundOperand& operand) const noexcept {
+    return operand.view == Operand::none ? at(operand) : views_[operand.view].data + operand.offset;
   }
 
   const Binding& binding_;
   const Lane lane_;
   const unsigned shift_;              ///< log2 of the bytes of an element
   const BoundStep* steps_ = nullptr;  ///< of the program that runs
+  const BoundOperand* operands_ = nullptr;
   bool active_ = false;
   const std::uint32_t* const first_successor_;
   const StepId* const successors_;
@@ -61,6 +75,8 @@ class Wave final : public Sink {
   std::size_t ready_head_ = 0, next_send_ = 0, next_recv_ = 0, remaining_ = 0;
   std::uint64_t local_done_ = 0;  ///< elements of the local step at the head that are finished
   std::uint32_t sends_in_flight_ = 0, recvs_in_flight_ = 0;
+  std::vector<View> views_;
+  std::vector<std::uint32_t> view_readers_;  ///< steps that still read each view
 };
 
 }  // namespace commtune

@@ -1,4 +1,5 @@
 #pragma once
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,7 +10,7 @@ namespace commtune {
 
 /// Why an algorithm cannot serve a shape, as a clause ("8 ranks are not a power of 3"); empty when
 /// it can.
-using Refusal = std::string (*)(const Shape&, const Params&);
+using Refusal = ShapeFunction<std::string>;
 
 /// A collective algorithm as a value. `id` is "<collective>/<name>"; the file is
 /// collectives/algorithms/<collective>_<name>.cpp.
@@ -32,8 +33,15 @@ std::string refusal(const Algorithm&, const Shape&, const Params&);
 /// The parameters named in `tunables`: " segments=3 radix=2".
 std::string describe(const Params&, std::string_view tunables);
 
-/// Every algorithm, sorted by (collective, name), from the list in registry.cpp.
+/// What this program was built with, sorted by (collective, name): the list in registry.cpp.
+std::span<const Algorithm* const> built_in_algorithms() noexcept;
+/// The built-in algorithms and those that were added, sorted by (collective, name).
 std::span<const Algorithm* const> algorithms() noexcept;
+/// Makes an algorithm from outside known under its name until the program ends. Called when the
+/// program starts, in every process of a job, before ranks run: forked ranks inherit it. Spans that
+/// algorithms() returned before stay valid and lack it. Throws Error(usage) that starts with `what`
+/// when the name is taken, reserved (all, auto, native) or not made of letters, digits and "_-.".
+void add_algorithm(std::shared_ptr<const Algorithm>, std::string_view what);
 /// Throws Error(usage) that starts with `what` and lists the names known for that collective.
 const Algorithm& find_algorithm(Collective, std::string_view name, std::string_view what);
 

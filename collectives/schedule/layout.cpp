@@ -11,11 +11,7 @@ std::uint64_t Counts::largest() const noexcept {
 }
 
 Layout::Layout(std::uint32_t blocks, const Counts& counts, std::uint64_t begin, std::uint64_t width)
-    : counts_(counts),
-      blocks_(std::max(blocks, 1U)),
-      begin_(begin),
-      width_(width),
-      whole_(begin == 0 && width >= counts.largest()) {
+    : counts_(counts), blocks_(std::max(blocks, 1U)), begin_(begin), width_(width) {
   require(begin <= counts.largest() && width <= counts.largest() - begin,
           "layout: the window of {} elements from {} leaves the {} elements of a part", width,
           begin, counts.largest());
@@ -52,11 +48,7 @@ std::uint64_t Layout::elements(std::uint32_t first, std::uint32_t n) const {
   return sum;
 }
 
-bool Layout::contiguous(std::uint32_t first, std::uint32_t n) const {
-  return n == 0 || whole_ || part_of(first) == part_of(first + n - 1);
-}
-
-Placement::Placement(const Layout& layout, const BlockSpace::Range& range)
+BufferLayout::BufferLayout(const Layout& layout, const BlockSpace::Range& range)
     : layout_(layout), range_(range) {
   if (layout.counts().parts.empty()) return;
   std::uint64_t offset = 0;
@@ -66,7 +58,7 @@ Placement::Placement(const Layout& layout, const BlockSpace::Range& range)
   }
 }
 
-std::uint64_t Placement::offset(std::uint32_t block) const {
+std::uint64_t BufferLayout::offset(std::uint32_t block) const {
   const std::uint32_t position = range_.position(block);
   const std::uint64_t index = position / layout_.blocks_per_part();
   const std::uint64_t part = layout_.part_of(block);

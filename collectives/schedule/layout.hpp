@@ -33,8 +33,6 @@ class Layout {
   const Counts& counts() const noexcept { return counts_; }
   /// Elements of `part` before the window.
   std::uint64_t skipped(std::uint64_t part) const;
-  /// False when the run spans parts and the window leaves gaps between them.
-  bool contiguous(std::uint32_t first, std::uint32_t n) const;
 
  private:
   std::uint64_t window_of(std::uint64_t part) const;
@@ -42,13 +40,12 @@ class Layout {
   Counts counts_;
   std::uint32_t blocks_;
   std::uint64_t begin_, width_;
-  bool whole_;
 };
 
 /// Where the blocks of one buffer lie.
-class Placement {
+class BufferLayout {
  public:
-  Placement(const Layout&, const BlockSpace::Range&);
+  BufferLayout(const Layout&, const BlockSpace::Range&);
   /// Elements from the start of the buffer to `block`, which the range holds.
   std::uint64_t offset(std::uint32_t block) const;
 

@@ -4,39 +4,111 @@
 #include <fmt/format.h>
 
 #include "collectives/schedule/export.hpp"
+#include "core/error.hpp"
 
 namespace commtune {
 namespace {
 
-struct End {
-  Rank from, to;
-  std::uint32_t step;
-  bool operator<(const End& other) const {
-    return to != other.to ? to < other.to : from < other.from;
+/// The sends of all ranks, grouped by the rank they go to; in a group ordered by sender, then by
+/// program.
+class SendLists {
+ public:
+  SendLists(const std::vector<Schedule>& schedules, const Matching& matching)
+      : begin_(schedules.size() + 1, 0) {
+    for_each(schedules, matching, [&](Rank to, std::uint32_t) { ++begin_[index(to) + 1]; });
+    for (std::size_t r = 0; r < schedules.size(); ++r) begin_[r + 1] += begin_[r];
+    std::vector<std::uint32_t> next(begin_.begin(), begin_.end() - 1);
+    sends_.resize(begin_.back());
+    for_each(schedules, matching,
+             [&](Rank to, std::uint32_t step) { sends_[next[index(to)]++] = step; });
   }
+
+  std::span<const std::uint32_t> to(std::size_t rank) const {
+    return std::span(sends_).subspan(begin_[rank], begin_[rank + 1] - begin_[rank]);
+  }
+
+ private:
+  static std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
+
+  template <class Visit>
+  static void for_each(const std::vector<Schedule>& schedules, const Matching& matching,
+                       Visit visit) {
+    for (std::size_t r = 0; r < schedules.size(); ++r) {
+      std::uint32_t id = matching.begin[r];
+      for (const Step& step : schedules[r].steps) {
+        if (step.kind == StepKind::send) visit(step.peer, id);
+        ++id;
+      }
+    }
+  }
+
+  std::vector<std::uint32_t> begin_, sends_;
 };
 
-/// A stable counting sort, so that both kinds of ends are ordered in linear time.
-template <class Key>
-std::vector<End> bucket(const std::vector<End>& ends, std::size_t ranks, Key key) {
-  std::vector<std::uint32_t> next(ranks + 1, 0);
-  for (const End& end : ends) ++next[static_cast<std::size_t>(key(end)) + 1];
-  for (std::size_t i = 0; i < ranks; ++i) next[i + 1] += next[i];
-  std::vector<End> sorted(ends.size());
-  for (const End& end : ends) sorted[next[static_cast<std::size_t>(key(end))]++] = end;
-  return sorted;
-}
-
-Violation unmatched(const std::vector<Schedule>& schedules, const Matching& matching,
-                    const End& end) {
-  const bool receives = matching.rank_of(end.step) == end.to;
-  const Rank rank = receives ? end.to : end.from;
-  const StepId step = end.step - matching.begin[static_cast<std::size_t>(rank)];
+Violation unmatched(const std::vector<Schedule>& schedules, Rank rank, StepId step) {
   const Step& what = schedules[static_cast<std::size_t>(rank)].steps[step];
   return {Violation::Kind::unmatched, rank, step,
           fmt::format("rank {} step {}: {}: rank {} has no matching {}", rank, step, describe(what),
-                      receives ? end.from : end.to, receives ? "send" : "recv")};
+                      what.peer, what.kind == StepKind::send ? "recv" : "send")};
 }
+
+class Matcher {
+ public:
+  Matcher(const std::vector<Schedule>& schedules, Matching& matching)
+      : schedules_(schedules),
+        matching_(matching),
+        sends_(schedules, matching),
+        open_(schedules.size()) {}
+
+  /// Pairs what arrives at `receiver`.
+  std::optional<Violation> pair(std::size_t receiver) {
+    const auto list = sends_.to(receiver);
+    std::size_t sender = 0;
+    for (std::uint32_t i = 0; i < list.size(); ++i) {
+      while (list[i] >= matching_.begin[sender + 1]) ++sender;
+      if (i == 0 || list[i - 1] < matching_.begin[sender]) open_[sender] = {i, i};
+      ++open_[sender].end;
+    }
+    std::uint32_t id = matching_.begin[receiver];
+    for (const Step& step : schedules_[receiver].steps) {
+      if (step.kind == StepKind::recv) {
+        Open& from = open_[static_cast<std::size_t>(step.peer)];
+        if (from.next == from.end) {
+          return unmatched(schedules_, static_cast<Rank>(receiver), id - matching_.begin[receiver]);
+        }
+        const std::uint32_t send = list[from.next++];
+        matching_.partner[id] = send;
+        matching_.partner[send] = id;
+      }
+      ++id;
+    }
+    return close(list);
+  }
+
+ private:
+  /// Sends of one sender that have no recv yet, as positions in the receiver's list.
+  struct Open {
+    std::uint32_t next = 0, end = 0;
+  };
+
+  std::optional<Violation> close(std::span<const std::uint32_t> list) {
+    std::size_t sender = 0;
+    for (const std::uint32_t send : list) {
+      while (send >= matching_.begin[sender + 1]) ++sender;
+      if (open_[sender].next != open_[sender].end) {
+        return unmatched(schedules_, static_cast<Rank>(sender),
+                         list[open_[sender].next] - matching_.begin[sender]);
+      }
+      open_[sender] = {};
+    }
+    return std::nullopt;
+  }
+
+  const std::vector<Schedule>& schedules_;
+  Matching& matching_;
+  SendLists sends_;
+  std::vector<Open> open_;  ///< by sender
+};
 
 }  // namespace
 
@@ -46,33 +118,16 @@ Rank Matching::rank_of(std::uint32_t step) const {
 
 std::optional<Violation> match_messages(const std::vector<Schedule>& schedules,
                                         Matching& matching) {
-  const std::size_t ranks = schedules.size();
   matching.begin.assign(1, 0);
-  std::vector<End> sends, recvs;
-  for (std::size_t r = 0; r < ranks; ++r) {
-    const auto rank = static_cast<Rank>(r);
-    std::uint32_t id = matching.begin[r];
-    for (const Step& step : schedules[r].steps) {
-      if (step.kind == StepKind::send) sends.push_back({rank, step.peer, id});
-      if (step.kind == StepKind::recv) recvs.push_back({step.peer, rank, id});
-      ++id;
-    }
-    matching.begin.push_back(id);
+  for (const Schedule& schedule : schedules) {
+    const std::size_t end = matching.begin.back() + schedule.steps.size();
+    require(end < Matching::none, "verify: more than {} steps in all", Matching::none);
+    matching.begin.push_back(static_cast<std::uint32_t>(end));
   }
-  const auto from = [](const End& end) { return end.from; };
-  const auto to = [](const End& end) { return end.to; };
-  sends = bucket(sends, ranks, to);
-  recvs = bucket(bucket(recvs, ranks, from), ranks, to);
-
   matching.partner.assign(matching.begin.back(), Matching::none);
-  for (std::size_t i = 0; i < std::max(sends.size(), recvs.size()); ++i) {
-    const bool send_left = i < sends.size(), recv_left = i < recvs.size();
-    if (!recv_left || (send_left && sends[i] < recvs[i])) {
-      return unmatched(schedules, matching, sends[i]);
-    }
-    if (!send_left || recvs[i] < sends[i]) return unmatched(schedules, matching, recvs[i]);
-    matching.partner[sends[i].step] = recvs[i].step;
-    matching.partner[recvs[i].step] = sends[i].step;
+  Matcher matcher(schedules, matching);
+  for (std::size_t receiver = 0; receiver < schedules.size(); ++receiver) {
+    if (auto found = matcher.pair(receiver)) return found;
   }
   return std::nullopt;
 }

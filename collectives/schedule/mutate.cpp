@@ -29,6 +29,48 @@ std::vector<BlockSpace::Range> slots_before(const Schedule& schedule, StepId ste
   return held;
 }
 
+namespace {
+
+/// Whether both steps touch the same place: `first` writes it and `second` reads it, or, with
+/// `any`, one of them writes it.
+bool meet(const Step& first, const Step& second, bool any) {
+  bool found = false;
+  const bool overlap =
+      first.first < second.first + second.count && second.first < first.first + first.count;
+  for_each_access(first, [&](BufferId a, std::uint16_t a_slot, bool a_written) {
+    for_each_access(second, [&](BufferId b, std::uint16_t b_slot, bool b_written) {
+      const bool conflict = any ? a_written || b_written : a_written && !b_written;
+      if (conflict && a == b && (a == BufferId::scratch ? a_slot == b_slot : overlap)) found = true;
+    });
+  });
+  return found;
+}
+
+}  // namespace
+
+bool feeds(const Step& writer, const Step& reader) { return meet(writer, reader, false); }
+bool conflicts(const Step& first, const Step& second) { return meet(first, second, true); }
+
+std::vector<bool> useful_steps(const Schedule& schedule) {
+  std::vector<bool> useful(schedule.steps.size(), false);
+  for (auto i = static_cast<StepId>(schedule.steps.size()); i-- > 0;) {
+    const Step& step = schedule.steps[i];
+    useful[i] = step.kind == StepKind::send || step.dst != BufferId::scratch;
+    for (const StepId next : schedule.successors_of(i)) {
+      useful[i] = useful[i] || (useful[next] && feeds(step, schedule.steps[next]));
+    }
+  }
+  return useful;
+}
+
+bool own_output(const BlockSpace& space, std::uint32_t first, std::uint32_t count) {
+  if (space.input == space.output) return false;
+  for (std::uint32_t block = first; block < first + count; ++block) {
+    if (space.input.holds(block, 1) && space.output.holds(block, 1)) return true;
+  }
+  return false;
+}
+
 std::vector<std::pair<StepId, StepId>> edges_of(const Schedule& schedule) {
   std::vector<std::pair<StepId, StepId>> edges;
   for (StepId from = 0; from < schedule.steps.size(); ++from) {
@@ -87,6 +129,7 @@ MutationReport mutation_test(const Algorithm& algorithm, Rank size, std::size_t 
                              std::uint64_t seed) {
   MutationReport report;
   const auto cases = verify_cases(algorithm, size);
+  if (cases.empty()) return report;
   std::vector<std::vector<Schedule>> originals;
   originals.reserve(cases.size());
   for (const VerifyCase& task : cases) {
@@ -105,10 +148,10 @@ MutationReport mutation_test(const Algorithm& algorithm, Rank size, std::size_t 
       ++report.rejected;
       continue;
     }
-    report.survivors.push_back(fmt::format("{}/{} P={} root={}{} segments={} seed {}: {}",
-                                           name(algorithm.collective), algorithm.name, size,
-                                           shape.root, shape.in_place ? " in place" : "",
-                                           cases[which].params.segments, seed + draw, done));
+    report.survivors.push_back(
+        fmt::format("{}/{} P={} root={}{}{} seed {}: {}", name(algorithm.collective),
+                    algorithm.name, size, shape.root, shape.in_place ? " in place" : "",
+                    describe(cases[which].params, algorithm.tunables), seed + draw, done));
   }
   return report;
 }

@@ -45,6 +45,15 @@ std::span<const Mutation> order_mutations() noexcept;
 
 /// The run last written into each scratch slot when `step` starts, in program order.
 std::vector<BlockSpace::Range> slots_before(const Schedule&, StepId step);
+/// Whether `reader` reads a place that `writer` writes: the same buffer, slot and some block.
+bool feeds(const Step& writer, const Step& reader);
+/// Whether both steps touch the same place and one of them writes it.
+bool conflicts(const Step& first, const Step& second);
+/// For each step whether it sends, writes output, or feeds such a step of its program.
+std::vector<bool> useful_steps(const Schedule&);
+/// Whether blocks of the run may stand in the output from the start: in place, data of the rank's
+/// own that needs no combining.
+bool own_output(const BlockSpace&, std::uint32_t first, std::uint32_t count);
 /// The edges of `schedule` as (from, to).
 std::vector<std::pair<StepId, StepId>> edges_of(const Schedule&);
 /// Removes `step` and its edges.

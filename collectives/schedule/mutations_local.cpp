@@ -4,8 +4,8 @@
 #include "collectives/schedule/mutations.hpp"
 #include "collectives/schedule/verify_passes.hpp"
 
-// Faults in what a step reads and computes. They rest on a property of every algorithm here: no
-// step is superfluous and no two live scratch slots hold the same value.
+// Faults in what a step reads and computes. Steps whose result nobody needs are left alone: some
+// algorithms move more than they must.
 namespace commtune {
 namespace {
 
@@ -20,19 +20,33 @@ Candidates steps_where(const Victim& victim, Keep keep) {
   return found;
 }
 
+template <class Keep>
+Candidates useful_where(const Victim& victim, Keep keep) {
+  const auto useful = useful_steps(victim.program());
+  Candidates found;
+  for (StepId i = 0; i < victim.steps(); ++i) {
+    if (useful[i] && keep(victim.program().steps[i])) found.push_back(i);
+  }
+  return found;
+}
+
 Candidates local_steps(const Victim& victim) {
-  return steps_where(victim, [](const Step& step) {
-    return step.kind == StepKind::copy || step.kind == StepKind::reduce;
+  const BlockSpace& space = victim.program().space;
+  return useful_where(victim, [&](const Step& step) {
+    if (step.kind == StepKind::reduce) return true;
+    const bool there = step.a == BufferId::scratch && step.dst == BufferId::output &&
+                       own_output(space, step.first, step.count);
+    return step.kind == StepKind::copy && !there;
   });
 }
 
 Candidates reduces(const Victim& victim) {
-  return steps_where(victim, [](const Step& step) { return step.kind == StepKind::reduce; });
+  return useful_where(victim, [](const Step& step) { return step.kind == StepKind::reduce; });
 }
 
 /// A reduce that overwrites one of its operands adds the other one twice when repeated.
 Candidates accumulating_reduces(const Victim& victim) {
-  return steps_where(victim, [](const Step& step) {
+  return useful_where(victim, [](const Step& step) {
     return step.kind == StepKind::reduce && ((step.dst == step.a && step.dst_slot == step.a_slot) ||
                                              (step.dst == step.b && step.dst_slot == step.b_slot));
   });
@@ -97,14 +111,20 @@ std::string read_wrong_buffer(const Victim& victim, std::uint32_t at, Dice&) {
   return fmt::format("step {} reads scratch[{}] instead: {}", at, slot, what);
 }
 
+/// Takes a slot that is empty or holds another run: two slots may hold one value.
 std::string use_wrong_slot(const Victim& victim, std::uint32_t at, Dice& dice) {
   Schedule& program = victim.program();
   Step& step = program.steps[at];
   const std::string what = describe(step);
   std::uint16_t& slot =
       step.kind == StepKind::recv || step.a != BufferId::scratch ? step.dst_slot : step.a_slot;
-  const std::size_t other = dice.below(program.slots - 1);
-  slot = static_cast<std::uint16_t>(other < slot ? other : other + 1);
+  const auto held = slots_before(program, at);
+  std::vector<std::uint16_t> others;
+  for (std::uint16_t i = 0; i < held.size(); ++i) {
+    if (i != slot && !held[i].holds(step.first, step.count)) others.push_back(i);
+  }
+  if (others.empty()) return {};
+  slot = others[dice.below(others.size())];
   return fmt::format("step {} uses scratch[{}] instead: {}", at, slot, what);
 }
 

@@ -26,9 +26,35 @@ bool carries_data(const Step& step) { return is_message(step) && step.count > 0;
 
 Candidates messages(const Victim& victim) { return steps_where(victim, is_message); }
 Candidates data_messages(const Victim& victim) { return steps_where(victim, carries_data); }
-Candidates data_recvs(const Victim& victim) {
-  return steps_where(
-      victim, [](const Step& step) { return step.kind == StepKind::recv && step.count > 0; });
+/// Messages of which the receiver needs every block: none lies where that block may have been
+/// before.
+Candidates needed_messages(const Victim& victim) {
+  Candidates found;
+  for (const StepId at : data_messages(victim)) {
+    const Step& step = victim.program().steps[at];
+    const bool sends = step.kind == StepKind::send;
+    const Schedule& receiver =
+        sends ? victim.schedules[static_cast<std::size_t>(step.peer)] : victim.program();
+    const Step& recv = sends ? victim.other_end(at) : step;
+    bool again = recv.dst == BufferId::output && own_output(receiver.space, recv.first, recv.count);
+    for (const Step& other : receiver.steps) {
+      const bool moves = other.kind == StepKind::recv || other.kind == StepKind::copy;
+      const bool overlaps =
+          other.first < recv.first + recv.count && recv.first < other.first + other.count;
+      again = again || (&other != &recv && moves && overlaps && recv.dst == BufferId::output &&
+                        other.dst == BufferId::output);
+    }
+    if (!again) found.push_back(at);
+  }
+  return found;
+}
+
+Candidates needed_recvs(const Victim& victim) {
+  Candidates found;
+  for (const StepId at : needed_messages(victim)) {
+    if (victim.program().steps[at].kind == StepKind::recv) found.push_back(at);
+  }
+  return found;
 }
 
 std::string drop_message(const Victim& victim, std::uint32_t at, Dice&) {
@@ -134,16 +160,81 @@ std::string recv_into_wrong_buffer(const Victim& victim, std::uint32_t at, Dice&
   return fmt::format("step {} receives into the wrong buffer: {}", at, what);
 }
 
+/// Steps that another one of their message follows.
+Candidates joined_steps(const Victim& victim) {
+  return steps_where(victim, [](const Step& step) { return step.joined; });
+}
+
+/// The same where the two runs name different blocks; equal ones may be summed in either order.
+Candidates joined_unequal_runs(const Victim& victim) {
+  const auto& steps = victim.program().steps;
+  Candidates found;
+  for (const StepId at : joined_steps(victim)) {
+    if (steps[at].first != steps[at + 1].first || steps[at].count != steps[at + 1].count) {
+      found.push_back(at);
+    }
+  }
+  return found;
+}
+
+/// Steps that could travel with the next one, but do not.
+Candidates separate_pairs(const Victim& victim) {
+  const auto& steps = victim.program().steps;
+  Candidates found;
+  for (StepId i = 0; i + 1 < victim.steps(); ++i) {
+    if (!steps[i].joined && carries_data(steps[i]) && steps[i + 1].count > 0 &&
+        steps[i].kind == steps[i + 1].kind && steps[i].peer == steps[i + 1].peer) {
+      found.push_back(i);
+    }
+  }
+  return found;
+}
+
+std::string part_message(const Victim& victim, std::uint32_t at, Dice&) {
+  Step& step = victim.program().steps[at];
+  const std::string what = describe(step);
+  step.joined = false;
+  return fmt::format("step {} travels alone: {}", at, what);
+}
+
+std::string join_message(const Victim& victim, std::uint32_t at, Dice&) {
+  Step& step = victim.program().steps[at];
+  const std::string what = describe(step);
+  step.joined = true;
+  return fmt::format("step {} travels with the next one: {}", at, what);
+}
+
+std::string drop_run(const Victim& victim, std::uint32_t at, Dice& dice) {
+  const StepId run = at + static_cast<StepId>(dice.below(2));
+  auto& steps = victim.program().steps;
+  const std::string what = describe(steps[run]);
+  if (!steps[run].joined) steps[run - 1].joined = false;
+  drop_step(victim.program(), run);
+  return fmt::format("dropped step {}, a run of a message: {}", run, what);
+}
+
+std::string exchange_runs(const Victim& victim, std::uint32_t at, Dice&) {
+  auto& steps = victim.program().steps;
+  std::swap(steps[at], steps[at + 1]);
+  std::swap(steps[at].joined, steps[at + 1].joined);
+  return fmt::format("exchanged runs {} and {} of a message: {}", at, at + 1,
+                     describe(steps[at + 1]));
+}
+
 constexpr Mutation mutations[] = {
     {messages, drop_message},
     {messages, repeat_message},
     {messages, redirect},
     {data_messages, shift_one_end},
-    {data_messages, shift_both_ends},
+    {needed_messages, shift_both_ends},
     {data_messages, lengthen},
-    {data_messages, shorten_both_ends},
+    {needed_messages, shorten_both_ends},
     {exchangeable, exchange_messages},
-    {data_recvs, recv_into_wrong_buffer},
+    {needed_recvs, recv_into_wrong_buffer},
+    {joined_steps, part_message},
+    {separate_pairs, join_message},
+    {joined_steps, drop_run},
+    {joined_unequal_runs, exchange_runs},
 };
 
 }  // namespace

@@ -18,23 +18,6 @@ StepId source_of(const Schedule& schedule, std::uint32_t edge) {
                              1);
 }
 
-/// Whether `reader` reads a place that `writer` writes: the same buffer, slot and some block.
-bool feeds(const Step& writer, const Step& reader) {
-  bool found = false;
-  for_each_access(writer, [&](BufferId into, std::uint16_t into_slot, bool write) {
-    if (!write) return;
-    for_each_access(reader, [&](BufferId from, std::uint16_t from_slot, bool also_write) {
-      const bool overlap =
-          writer.first < reader.first + reader.count && reader.first < writer.first + writer.count;
-      if (!also_write && from == into &&
-          (into == BufferId::scratch ? from_slot == into_slot : overlap)) {
-        found = true;
-      }
-    });
-  });
-  return found;
-}
-
 bool another_path(const Schedule& schedule, StepId from, StepId to) {
   std::vector<bool> reached(schedule.steps.size(), false);
   for (const StepId next : schedule.successors_of(from)) {
@@ -60,20 +43,24 @@ Candidates edges_where(const Victim& victim, Keep keep) {
   return found;
 }
 
-/// Every edge between two data steps stands for a conflict, except those that hold a message of
-/// several runs together.
+/// Edges between two data steps that touch the same place. Others hold a message of several runs
+/// together, come from a fence or a limit of messages in flight, or from storage shared in place.
 Candidates needed_edges(const Victim& victim) {
   const Schedule& program = victim.program();
   return edges_where(victim, [&](StepId from, StepId to) {
-    return program.steps[from].count > 0 && program.steps[to].count > 0 &&
-           !program.steps[to].joined && !another_path(program, from, to);
+    return conflicts(program.steps[from], program.steps[to]) && !program.steps[to].joined &&
+           !another_path(program, from, to);
   });
 }
 
+/// Additions to one sum are left out: where both operands are there, they may trade places.
 Candidates feeding_edges(const Victim& victim) {
   const Schedule& program = victim.program();
   return edges_where(victim, [&](StepId from, StepId to) {
-    return feeds(program.steps[from], program.steps[to]);
+    const Step &first = program.steps[from], &second = program.steps[to];
+    const bool one_sum = first.kind == StepKind::reduce && second.kind == StepKind::reduce &&
+                         first.dst == second.dst && first.dst_slot == second.dst_slot;
+    return feeds(first, second) && !one_sum;
   });
 }
 

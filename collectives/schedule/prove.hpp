@@ -15,11 +15,17 @@ struct AlgorithmProof {
   double seconds = 0;
   /// "allreduce/ring P=5 root=0 in place segments=3 radix=2: race: rank 3 step 5: ..."
   std::optional<std::string> failure;
+  /// What led to the failure, in several lines; empty when nothing could be generated.
+  std::string counterexample;
+  /// Why the proof ended early: programs that are too large to be held at once.
+  std::optional<std::string> untried;
+  Facts facts;  ///< that hold in every case
 };
 
 struct ProofReport {
   std::vector<AlgorithmProof> algorithms;
-  bool proved() const noexcept;  ///< no algorithm failed, and there was at least one case of each
+  /// Every case of every algorithm was verified, at least one of each.
+  bool proved() const noexcept;
 };
 
 /// Verifies every case of verify_cases for every algorithm at every number of ranks. A generator

@@ -93,54 +93,61 @@ void ScheduleBuilder::check_peer(Rank peer, const char* what) const {
           "{}: rank {} of {} cannot talk to rank {}", what, shape_.rank, shape_.size, peer);
 }
 
-void ScheduleBuilder::touch(Slice slice, bool write) {
-  const auto depend = [&](StepId step) {
-    if (depends_.empty() || depends_.back() != step) depends_.push_back(step);
-  };
-  const auto visit = [&](Cell& cell) {
-    if (write && !cell.readers.empty()) {
-      for (const StepId reader : cell.readers) depend(reader);
-    } else if (cell.writer >= 0) {
-      depend(static_cast<StepId>(cell.writer));
-    }
-    accesses_.push_back({&cell, write});
-  };
+template <class Visit>
+void ScheduleBuilder::for_each_cell(Slice slice, Visit visit) {
   if (slice.buffer == BufferId::scratch) {
     visit(scratch_[slice.slot]);
-  } else {
-    for (std::uint32_t i = 0; i < slice.count; ++i) {
-      visit(data_[storage_.cell(slice.buffer, slice.first + i)]);
-    }
+    return;
   }
+  // A slice lies in one run of the buffer, so its cells follow one another.
+  Cell* const cells = &data_[storage_.cell(slice.buffer, slice.first)];
+  for (std::uint32_t i = 0; i < slice.count; ++i) visit(cells[i]);
+}
+
+void ScheduleBuilder::depend(StepId on) {
+  const auto id = static_cast<StepId>(schedule_.steps.size());
+  // The fence orders the steps before it.
+  if (on == id || on < fence_ || last_dependent_[on] == id) return;
+  last_dependent_[on] = id;
+  edges_.emplace_back(on, id);
+}
+
+void ScheduleBuilder::read(Slice slice) {
+  const auto id = static_cast<StepId>(schedule_.steps.size());
+  for_each_cell(slice, [&](Cell& cell) {
+    if (cell.writer != none) depend(cell.writer);
+    readers_.push_back({id, cell.readers});
+    cell.readers = static_cast<std::uint32_t>(readers_.size() - 1);
+  });
+}
+
+void ScheduleBuilder::write(Slice slice) {
+  const auto id = static_cast<StepId>(schedule_.steps.size());
+  for_each_cell(slice, [&](Cell& cell) {
+    if (cell.readers == none && cell.writer != none) depend(cell.writer);
+    for (std::uint32_t i = cell.readers; i != none; i = readers_[i].next) depend(readers_[i].step);
+    cell = {id, none};
+  });
 }
 
 void ScheduleBuilder::push(Step step) {
   const auto id = static_cast<StepId>(schedule_.steps.size());
-  for (const auto [cell, write] : accesses_) {
-    if (!write) cell->readers.push_back(id);
-  }
-  for (const auto [cell, write] : accesses_) {
-    if (!write) continue;
-    cell->writer = static_cast<std::int32_t>(id);
-    cell->readers.clear();
-  }
-  std::sort(depends_.begin(), depends_.end());
-  depends_.erase(std::unique(depends_.begin(), depends_.end()), depends_.end());
-  for (StepId step_before = epoch_; step_before < fence_; ++step_before) {
-    edges_.emplace_back(step_before, id);
-  }
-  for (const StepId before : depends_) {
-    if (before >= fence_) edges_.emplace_back(before, id);  // the fence orders earlier ones
-  }
+  for (StepId before = epoch_; before < fence_; ++before) edges_.emplace_back(before, id);
+  if (limit_ > 0 && step.peer >= 0 && !continues_message_) wait_for_turn(step.kind);
   schedule_.steps.push_back(step);
-  accesses_.clear();
-  depends_.clear();
+  last_dependent_.push_back(none);
+}
+
+void ScheduleBuilder::wait_for_turn(StepKind kind) {
+  auto& before = issued(kind);
+  if (before.size() >= limit_) depend(before[before.size() - limit_]);
+  before.push_back(static_cast<StepId>(schedule_.steps.size()));
 }
 
 void ScheduleBuilder::send(Rank to, Slice from) {
   check_peer(to, "send");
   check(from, false, "send");
-  touch(from, false);
+  read(from);
   push({.kind = StepKind::send,
         .a = from.buffer,
         .a_slot = from.slot,
@@ -151,21 +158,29 @@ void ScheduleBuilder::send(Rank to, Slice from) {
 
 void ScheduleBuilder::send(Rank to, std::span<const Slice> from) {
   const auto first = static_cast<StepId>(schedule_.steps.size());
-  for (const Slice slice : from) send(to, slice);
+  for (const Slice slice : from) {
+    send(to, slice);
+    continues_message_ = true;
+  }
   join(first);
 }
 
 void ScheduleBuilder::recv(Rank from, std::span<const Slice> into) {
   const auto first = static_cast<StepId>(schedule_.steps.size());
-  for (const Slice slice : into) recv(from, slice);
+  for (const Slice slice : into) {
+    recv(from, slice);
+    continues_message_ = true;
+  }
   join(first);
 }
 
 /// Makes one message of the steps from `first` on. Whatever one of them waits for the first one
 /// waits for, so the message is ready as a whole.
 void ScheduleBuilder::join(StepId first) {
+  continues_message_ = false;
   const auto end = static_cast<StepId>(schedule_.steps.size());
   if (end - first < 2) return;
+  if (limit_ > 0) issued(schedule_.steps[first].kind).back() = end - 1;
   for (StepId step = first; step + 1 < end; ++step) schedule_.steps[step].joined = true;
   for (std::size_t i = edges_.size(); i-- > 0 && edges_[i].second >= first;) {
     const auto [before, step] = edges_[i];
@@ -177,7 +192,7 @@ void ScheduleBuilder::join(StepId first) {
 void ScheduleBuilder::recv(Rank from, Slice into) {
   check_peer(from, "recv");
   check(into, true, "recv");
-  touch(into, true);
+  write(into);
   push({.kind = StepKind::recv,
         .dst = into.buffer,
         .dst_slot = into.slot,
@@ -199,8 +214,8 @@ void ScheduleBuilder::copy(Slice from, Slice into) {
   } else if (storage_.cell(from.buffer, from.first) == storage_.cell(into.buffer, into.first)) {
     return;
   }
-  touch(from, false);
-  touch(into, true);
+  read(from);
+  write(into);
   push({.kind = StepKind::copy,
         .a = from.buffer,
         .dst = into.buffer,
@@ -219,9 +234,9 @@ void ScheduleBuilder::reduce(Slice a, Slice b, Slice into) {
               b.count == into.count,
           "reduce: the three slices name different blocks, {}+{}, {}+{} and {}+{}", a.first,
           a.count, b.first, b.count, into.first, into.count);
-  touch(a, false);
-  touch(b, false);
-  touch(into, true);
+  read(a);
+  read(b);
+  write(into);
   push({.kind = StepKind::reduce,
         .a = a.buffer,
         .b = b.buffer,
@@ -251,9 +266,18 @@ void ScheduleBuilder::fence() {
   fence_ = now;
 }
 
+void ScheduleBuilder::limit_in_flight(std::uint32_t messages) {
+  limit_ = messages;
+  sends_.clear();
+  recvs_.clear();
+}
+
 Schedule ScheduleBuilder::finish() && {
   schedule_.slots = static_cast<std::uint32_t>(scratch_.size());
   set_edges(schedule_, edges_);
+  // All ranks' programs may be held at once.
+  schedule_.steps.shrink_to_fit();
+  schedule_.successors.shrink_to_fit();
   return std::move(schedule_);
 }
 
@@ -271,7 +295,10 @@ void set_edges(Schedule& schedule, const std::vector<std::pair<StepId, StepId>>&
   for (const auto& [from, to] : edges) targets[next[from]++] = to;
 
   schedule.successors.clear();
-  schedule.first_successor.assign(1, 0);
+  schedule.successors.reserve(edges.size());
+  schedule.first_successor.clear();
+  schedule.first_successor.reserve(steps + 1);
+  schedule.first_successor.push_back(0);
   schedule.in_degrees.assign(steps, 0);
   for (std::size_t i = 0; i < steps; ++i) {
     const auto first = targets.begin() + begin[i];

@@ -67,7 +67,7 @@ struct Params {
   std::uint32_t leaders = 1;   ///< ranks of a group that talk to other groups
   std::uint32_t group = 2;     ///< ranks of a group; groups are made of consecutive ranks
   std::uint32_t cluster = 0;   ///< groups of an outer group; 0: one level of groups
-  std::string_view intra, inter;  ///< algorithms inside and between groups; names in the registry
+  std::string_view intra = {}, inter = {};  ///< algorithms inside and between groups; names in the registry
   bool operator==(const Params&) const = default;
 };
 
@@ -160,19 +160,30 @@ class ScheduleBuilder {
   void signal(Rank to);  ///< empty message
   void wait_signal(Rank from);
   void fence();  ///< later steps wait for all earlier ones
+  /// From here on at most `messages` sends, and as many recvs, are under way at a time: each waits
+  /// for the end of the one so many before it. 0: no limit.
+  void limit_in_flight(std::uint32_t messages);
   Schedule finish() &&;
 
  private:
+  static constexpr std::uint32_t none = 0xffffffff;
+  /// The last writer of a place and those who read it since then.
   struct Cell {
-    std::int32_t writer = -1;
-    std::vector<StepId> readers;
+    StepId writer = none;
+    std::uint32_t readers = none;  ///< head of a list in readers_
   };
-  struct Access {
-    Cell* cell;
-    bool write;
+  struct Reader {
+    StepId step;
+    std::uint32_t next;
   };
-  void touch(Slice, bool write);
+  template <class Visit>
+  void for_each_cell(Slice, Visit);
+  void depend(StepId on);
+  void read(Slice);   ///< by the step that push() appends next
+  void write(Slice);  ///< by the same step, after its reads
   void push(Step);
+  void wait_for_turn(StepKind);
+  std::vector<StepId>& issued(StepKind kind) { return kind == StepKind::send ? sends_ : recvs_; }
   void join(StepId first);
   void check(Slice, bool write, const char* what);
   void check_peer(Rank peer, const char* what) const;
@@ -181,16 +192,47 @@ class ScheduleBuilder {
   Schedule schedule_;
   Storage storage_;
   std::vector<Cell> data_, scratch_;
-  std::vector<Access> accesses_;
-  std::vector<StepId> depends_;
+  std::vector<Reader> readers_;
+  std::vector<StepId> last_dependent_;  ///< per step; keeps edges unique
   std::vector<std::pair<StepId, StepId>> edges_;
+  std::uint32_t limit_ = 0;
+  std::vector<StepId> sends_, recvs_;  ///< last step of each message, while there is a limit
+  bool continues_message_ = false;
   StepId epoch_ = 0, fence_ = 0;  ///< steps [epoch_, fence_) precede all steps from fence_ on
 };
 
 /// Builds the edges of `schedule` anew from `edges` (from, to); duplicates collapse.
 void set_edges(Schedule& schedule, const std::vector<std::pair<StepId, StepId>>& edges);
 
+/// A function of a shape and parameters: a plain function, or an object that holds data, which must
+/// outlive every copy of this.
+template <class Result>
+class ShapeFunction {
+ public:
+  using Plain = Result (*)(const Shape&, const Params&);
+  struct Object {
+    virtual ~Object() = default;
+    virtual Result operator()(const Shape&, const Params&) const = 0;
+  };
+
+  // Implicit, so that an algorithm names its functions as they are.
+  constexpr ShapeFunction(std::nullptr_t) {}               // NOLINT(google-explicit-constructor)
+  constexpr ShapeFunction(Plain plain) : plain_(plain) {}  // NOLINT(google-explicit-constructor)
+  constexpr explicit ShapeFunction(const Object& object) : object_(&object) {}
+  constexpr bool operator==(std::nullptr_t) const noexcept {
+    return plain_ == nullptr && object_ == nullptr;
+  }
+  /// Not null.
+  Result operator()(const Shape& shape, const Params& params) const {
+    return object_ != nullptr ? (*object_)(shape, params) : plain_(shape, params);
+  }
+
+ private:
+  Plain plain_ = nullptr;
+  const Object* object_ = nullptr;
+};
+
 /// Pure: equal arguments give equal schedules; no I/O, no globals, no clock.
-using Generator = Schedule (*)(const Shape&, const Params&);
+using Generator = ShapeFunction<Schedule>;
 
 }  // namespace commtune

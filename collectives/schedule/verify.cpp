@@ -71,6 +71,21 @@ std::optional<Violation> verify(const Algorithm& algorithm, Shape shape, const P
                 generate_all(algorithm, shape, params), facts);
 }
 
+namespace {
+
+/// Of the programs of all ranks, so that a proof takes less than 2 GiB with all that it keeps
+/// beside them.
+constexpr std::size_t program_budget = std::size_t{1536} << 20;
+
+std::size_t bytes_of(const Schedule& schedule) {
+  return sizeof(Schedule) + schedule.steps.capacity() * sizeof(Step) +
+         schedule.first_successor.capacity() * sizeof(std::uint32_t) +
+         schedule.successors.capacity() * sizeof(StepId) +
+         schedule.in_degrees.capacity() * sizeof(std::uint16_t);
+}
+
+}  // namespace
+
 std::vector<Schedule> generate_all(const Algorithm& algorithm, Shape shape, const Params& params) {
   require(shape.size >= 1, "{}/{}: needs at least one rank, not {}", name(algorithm.collective),
           algorithm.name, shape.size);
@@ -78,54 +93,18 @@ std::vector<Schedule> generate_all(const Algorithm& algorithm, Shape shape, cons
   require(refused.empty(), "{}/{}: {}", name(algorithm.collective), algorithm.name, refused);
   std::vector<Schedule> schedules;
   schedules.reserve(static_cast<std::size_t>(shape.size));
+  std::size_t bytes = 0;
   for (shape.rank = 0; shape.rank < shape.size; ++shape.rank) {
     schedules.push_back(algorithm.generate(shape, params));
+    bytes += bytes_of(schedules.back());
+    if (bytes <= program_budget) continue;
+    fail(Errc::unavailable,
+         "{}/{}: the programs of the first {} of {} ranks take more than {} MiB, which is all that "
+         "may be used; ask for fewer ranks",
+         name(algorithm.collective), algorithm.name, shape.rank + 1, shape.size,
+         program_budget >> 20);
   }
   return schedules;
-}
-
-std::vector<VerifyCase> verify_cases(const Algorithm& algorithm, Rank size) {
-  std::vector<Rank> roots{0};
-  if (rooted(algorithm.collective)) {
-    if (size <= 8) {
-      for (Rank root = 1; root < size; ++root) roots.push_back(root);
-    } else {
-      roots.insert(roots.end(), {size / 2, size - 1});
-    }
-  }
-  using Knobs = std::vector<std::uint32_t>;
-  const auto grid = [&](std::string_view knob, const Knobs& tried, std::uint32_t fixed) {
-    return algorithm.tunables.find(knob) == std::string_view::npos ? Knobs{fixed} : tried;
-  };
-  std::vector<Params> params{Params{}};
-  const auto vary = [&params](std::uint32_t Params::*member, const Knobs& values) {
-    std::vector<Params> varied;
-    for (Params each : params) {
-      for (const std::uint32_t value : values) {
-        each.*member = value;
-        varied.push_back(each);
-      }
-    }
-    params = std::move(varied);
-  };
-  vary(&Params::segments, grid("segments", {1, 3}, 1));
-  vary(&Params::radix, grid("radix", {2, 3, 4}, 2));
-  vary(&Params::channels, grid("channels", {1, 2}, 1));
-  vary(&Params::leaders, grid("leaders", {1, 2}, 1));
-  vary(&Params::group, grid("group", {2, 3}, 2));
-  vary(&Params::cluster, grid("cluster", {0, 2}, 0));
-  std::vector<VerifyCase> cases;
-  const bool placements = algorithm.collective != Collective::barrier;
-  for (const bool in_place : {false, true}) {
-    if (in_place && !placements) continue;
-    for (const Rank root : roots) {
-      for (const Params& each : params) {
-        const Shape shape{0, size, root, in_place};
-        if (refusal(algorithm, shape, each).empty()) cases.push_back({&algorithm, shape, each});
-      }
-    }
-  }
-  return cases;
 }
 
 }  // namespace commtune

@@ -23,6 +23,8 @@ struct Violation {
   Rank rank;           ///< whose program is at fault, or shows the fault
   StepId step;         ///< steps.size() when it concerns the final state
   std::string detail;  ///< a sentence a reader can act on
+  static constexpr std::uint32_t no_block = 0xffffffff;
+  std::uint32_t block = no_block;  ///< that holds nothing or a wrong value
 };
 std::string_view name(Violation::Kind) noexcept;
 
@@ -42,7 +44,8 @@ struct Facts {
 std::optional<Violation> verify(Collective, Rank root, bool in_place,
                                 const std::vector<Schedule>& schedules, Facts* facts = nullptr);
 
-/// The programs of all ranks; `shape.rank` is ignored.
+/// The programs of all ranks; `shape.rank` is ignored. Throws Error(usage) where the algorithm
+/// refuses the shape, Error(unavailable) where the programs take more than 1.5 GiB.
 std::vector<Schedule> generate_all(const Algorithm&, Shape shape, const Params&);
 
 /// Generates and verifies; `shape.rank` is ignored.
@@ -54,9 +57,11 @@ struct VerifyCase {
   Shape shape;
   Params params;
 };
-/// The cases proved for one algorithm at `size` ranks: in and out of place, every root up to 8
-/// ranks (beyond: first, middle, last) where the collective is rooted, and the parameter grid of
-/// its tunables, less those that the algorithm refuses.
+/// The cases proved for one algorithm at `size` ranks, less those that it refuses: in and out of
+/// place; where the collective is rooted every root up to 8 ranks, beyond the first, the middle and
+/// the last one; and some values of each of its tunables. Up to 8 ranks every combination where
+/// that is at most 200 cases, up to 64 enough cases for every pair of two such values, beyond
+/// enough for every value.
 std::vector<VerifyCase> verify_cases(const Algorithm&, Rank size);
 
 }  // namespace commtune

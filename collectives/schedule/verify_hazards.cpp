@@ -24,6 +24,7 @@ class HazardCheck {
     readers_.clear();
     invert_edges();
     stamp_.assign(schedule_->steps.size(), nobody);
+    seen_.assign(schedule_->steps.size(), nobody);
     for (StepId id = 0; id < schedule_->steps.size(); ++id) {
       if (auto found = visit(id, storage)) return found;
     }
@@ -79,7 +80,10 @@ class HazardCheck {
 
   std::optional<Violation> visit_cell(StepId id, std::uint32_t index, bool write) {
     Cell& cell = cells_[index];
-    if (cell.writer != nobody && cell.writer != id && !ordered(cell.writer, id)) {
+    // Readers come after the writer, so a write after them comes after it too.
+    const bool follows_readers = write && cell.readers != nobody;
+    if (!follows_readers && cell.writer != nobody && cell.writer != id &&
+        !ordered(cell.writer, id)) {
       return race(cell.writer, id,
                   write ? "overwrites what that step writes" : "reads what that step writes");
     }
@@ -101,12 +105,11 @@ class HazardCheck {
   bool ordered(StepId from, StepId to) {
     if (stamp_[from] == to) return true;
     pending_.assign(before_.begin() + before_begin_[to], before_.begin() + before_begin_[to + 1]);
-    seen_.assign(schedule_->steps.size(), false);
     while (!pending_.empty()) {
       const StepId step = pending_.back();
       pending_.pop_back();
-      if (seen_[step]) continue;
-      seen_[step] = true;
+      if (seen_[step] == to) continue;
+      seen_[step] = to;
       stamp_[step] = to;
       pending_.insert(pending_.end(), before_.begin() + before_begin_[step],
                       before_.begin() + before_begin_[step + 1]);
@@ -146,8 +149,7 @@ class HazardCheck {
   std::vector<BlockSpace::Range> slot_runs_;
   std::vector<Reader> readers_;
   std::vector<std::uint32_t> before_begin_, next_;
-  std::vector<StepId> before_, stamp_, pending_;
-  std::vector<bool> seen_;
+  std::vector<StepId> before_, stamp_, seen_, pending_;
 };
 
 }  // namespace

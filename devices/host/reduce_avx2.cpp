@@ -4,6 +4,7 @@
 
 // Everything that is not a kernel comes before the target changes, so that no function shared with
 // other files is compiled for a processor that may not be there.
+#include <algorithm>
 #include <array>
 #include <cpuid.h>
 #include <cstddef>
@@ -12,6 +13,7 @@
 #include <type_traits>
 
 #include "core/float16.hpp"
+#include "core/float8.hpp"
 #include "core/types.hpp"
 
 namespace commtune {
@@ -36,31 +38,58 @@ bool processor_has_avx2_and_f16c() noexcept {
 #pragma GCC target("avx2,f16c")
 #endif
 
-#include "devices/host/reduce_loops.hpp"
+#include "devices/host/reduce_vectors.hpp"
 
 namespace commtune {
 namespace {
 
 struct Avx2 {
-  static constexpr std::size_t half_width = 8;
+  static constexpr std::string_view name = "avx2";
+  static constexpr std::size_t bytes = 32;
+  using Halves = reduce_vectors::VectorOf<std::uint16_t, 32>::type;
+  using Floats = reduce_vectors::VectorOf<float, 32>::type;
+  using Bytes = reduce_vectors::VectorOf<std::uint8_t, 32>::type;
+  using HalfBytes = reduce_vectors::VectorOf<std::uint8_t, 16>::type;
 
-  static __m256 load(const Float16* from) {
-    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+  static void widen(Halves halves, Floats& low, Floats& high) {
+    const auto both = reinterpret_cast<__m256i>(halves);
+    low = _mm256_cvtph_ps(_mm256_castsi256_si128(both));
+    high = _mm256_cvtph_ps(_mm256_extracti128_si256(both, 1));
   }
-  static void store(Float16* into, __m256 values) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(into),
-                     _mm256_cvtps_ph(values, _MM_FROUND_TO_NEAREST_INT));
+  static Halves narrow(Floats low, Floats high) {
+    const __m128i first = _mm256_cvtps_ph(low, _MM_FROUND_TO_NEAREST_INT);
+    const __m128i second = _mm256_cvtps_ph(high, _MM_FROUND_TO_NEAREST_INT);
+    return reinterpret_cast<Halves>(_mm256_set_m128i(second, first));
   }
-  template <reduce_loops::Op op>
-  static void reduce_halves(const Float16* x, const Float16* y, Float16* z) {
-    store(z, reduce_loops::apply<Avx2, op>(load(x), load(y)));
+  static Halves expand(HalfBytes raw) {
+    return reinterpret_cast<Halves>(_mm256_cvtepu8_epi16(reinterpret_cast<__m128i>(raw)));
   }
-  static void divide_halves(Float16* x, float divisor) {
-    store(x, load(x) / _mm256_set1_ps(divisor));
+  static HalfBytes compress(Halves values) {
+    const auto both = reinterpret_cast<__m256i>(values);
+    const __m128i packed =
+        _mm_packus_epi16(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
+    return reinterpret_cast<HalfBytes>(packed);
   }
+  template <class Raw>
+  static Raw load_part(const std::byte* from, std::size_t size) {
+    Raw raw{};
+    __builtin_memcpy(&raw, from, size);
+    return raw;
+  }
+  template <class Raw>
+  static void store_part(std::byte* into, Raw raw, std::size_t size) {
+    __builtin_memcpy(into, &raw, size);
+  }
+  static void stream(std::byte* into, Bytes raw) {
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(into), reinterpret_cast<__m256i>(raw));
+  }
+  static void stream(std::byte* into, HalfBytes raw) {
+    _mm_stream_si128(reinterpret_cast<__m128i*>(into), reinterpret_cast<__m128i>(raw));
+  }
+  static void order_streams() { _mm_sfence(); }
 };
 
-const ReduceKernels* kernels() noexcept { return &reduce_loops::kernels<Avx2>; }
+const ReduceKernels* kernels() noexcept { return &reduce_vectors::kernels<Avx2>; }
 
 }  // namespace
 
@@ -72,6 +101,8 @@ const ReduceKernels* avx2_reduce_kernels() noexcept {
 
 #if defined(__clang__)
 #pragma clang attribute pop
+#else
+#pragma GCC pop_options
 #endif
 
 #else

@@ -16,29 +16,13 @@ struct CallBuffers {
   CallBuffers(Transport& transport, Call asked) : call(asked) {
     const Rank size = transport.size();
     const Rank rank = transport.rank();
-    const auto in_bytes = input_bytes(call, size, rank);
-    const auto out_bytes = output_bytes(call, size);
-    const auto part = call.count * size_of(call.type) * static_cast<std::size_t>(rank);
-    if (!call.in_place) {
-      first = Buffer(transport, in_bytes);
-      second = Buffer(transport, out_bytes);
-      input = first.bytes();
-      output = second.bytes();
-    } else if (call.collective == Collective::reduce_scatter) {
-      first = Buffer(transport, in_bytes);
-      input = first.bytes();
-      output = input.subspan(part, out_bytes);
-    } else {
-      first = Buffer(transport, out_bytes);
-      output = first.bytes();
-      input = call.collective == Collective::allgather ? output.subspan(part, in_bytes)
-                                                       : output.first(in_bytes);
-    }
-    call.input = input;
-    call.output = output;
+    memory = Buffer(transport, memory_bytes(call, size, rank));
+    const CallMemory placed = place(call, memory.bytes(), size, rank);
+    input = placed.input;
+    output = placed.output;
   }
   Call call;
-  Buffer first, second;
+  Buffer memory;
   std::span<std::byte> input, output;
 };
 

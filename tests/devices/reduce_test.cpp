@@ -1,102 +1,20 @@
 #include "devices/host/reduce.hpp"
 
-#include <array>
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
 #include <vector>
 
-#include "core/float16.hpp"
 #include "devices/host/reduce_kernels.hpp"
+#include "tests/devices/reduction_reference.hpp"
 
 namespace commtune {
 namespace {
 
-constexpr std::size_t counts[] = {0, 1, 3, 7, 8, 9, 17, 64, 1000};
+using namespace reduction_reference;
 
-/// Widest exact arithmetic for a type: integers modulo 2^64, everything else in float or double.
-template <class T>
-struct Arithmetic {
-  using Wide = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
-  static Wide widen(T value) { return static_cast<Wide>(value); }
-  static T narrow(Wide value) { return static_cast<T>(value); }
-};
-template <>
-struct Arithmetic<Float16> {
-  using Wide = float;
-  static float widen(Float16 value) { return to_float(value); }
-  static Float16 narrow(float value) { return to_float16(value); }
-};
-template <>
-struct Arithmetic<BFloat16> {
-  using Wide = float;
-  static float widen(BFloat16 value) { return to_float(value); }
-  static BFloat16 narrow(float value) { return to_bfloat16(value); }
-};
-
-template <class T>
-bool less(T x, T y) {
-  return x < y;
-}
-bool less(Float16 x, Float16 y) { return to_float(x) < to_float(y); }
-bool less(BFloat16 x, BFloat16 y) { return to_float(x) < to_float(y); }
-
-template <class T>
-bool is_nan(T value) {
-  if constexpr (std::is_integral_v<T>) {
-    return false;
-  } else {
-    return std::isnan(Arithmetic<T>::widen(value));
-  }
-}
-
-template <class T>
-T expected(T x, T y, ReduceOp op) {
-  using A = Arithmetic<T>;
-  switch (op) {
-    case ReduceOp::sum:
-    case ReduceOp::avg:
-      return A::narrow(A::widen(x) + A::widen(y));
-    case ReduceOp::prod:
-      return A::narrow(A::widen(x) * A::widen(y));
-    case ReduceOp::min:
-      return is_nan(x) ? x : is_nan(y) ? y : less(x, y) ? x : y;
-    case ReduceOp::max:
-      return is_nan(x) ? x : is_nan(y) ? y : less(y, x) ? x : y;
-  }
-  return x;
-}
-
-template <class T>
-bool same(T x, T y) {
-  return (is_nan(x) && is_nan(y)) || std::bit_cast<std::array<std::byte, sizeof(T)>>(x) ==
-                                         std::bit_cast<std::array<std::byte, sizeof(T)>>(y);
-}
-
-/// Every bit pattern in turn, NaNs, infinities, subnormals and extreme integers among them.
-template <class T>
-std::vector<T> make_data(std::size_t count, std::uint64_t seed) {
-  std::vector<T> data(count);
-  std::uint64_t state = seed;
-  for (auto& value : data) {
-    state = state * 6364136223846793005U + 1442695040888963407U;
-    const std::uint64_t bits = state >> 8 ^ state << 24;
-    std::memcpy(&value, &bits, sizeof(T));
-    if ((state >> 60) == 0) value = Arithmetic<T>::narrow({});
-  }
-  return data;
-}
-
-template <class T>
-const std::byte* bytes(const std::vector<T>& data) {
-  return reinterpret_cast<const std::byte*>(data.data());
-}
-template <class T>
-std::byte* bytes(std::vector<T>& data) {
-  return reinterpret_cast<std::byte*>(data.data());
-}
+constexpr std::size_t counts[] = {0, 1, 3, 7, 8, 9, 17, 64, 129, 1000};
+constexpr Stores both_stores[] = {Stores::cached, Stores::streaming};
 
 /// Wrong elements of `kernel` over all counts, both kinds of aliasing and unaligned operands.
 template <class T>
@@ -119,52 +37,20 @@ std::size_t wrong_elements(ReduceKernel kernel, ReduceOp op) {
   return wrong;
 }
 
-template <class Check>
-void for_type(DataType type, Check&& check) {
-  switch (type) {
-    case DataType::int8:
-      return check(std::int8_t{});
-    case DataType::int16:
-      return check(std::int16_t{});
-    case DataType::int32:
-      return check(std::int32_t{});
-    case DataType::int64:
-      return check(std::int64_t{});
-    case DataType::uint8:
-      return check(std::uint8_t{});
-    case DataType::float16:
-      return check(Float16{});
-    case DataType::bfloat16:
-      return check(BFloat16{});
-    case DataType::float32:
-      return check(float{});
-    case DataType::float64:
-      return check(double{});
-  }
-}
-
-ReduceKernel kernel_of(const ReduceKernels& kernels, DataType type, ReduceOp op) {
-  return kernels.reduce[static_cast<std::size_t>(type)][static_cast<std::size_t>(op)];
-}
-
-void expect_correct(const ReduceKernels& kernels) {
-  for (const auto type : all_data_types()) {
-    for (const auto op : all_reduce_ops()) {
-      for_type(type, [&](auto value) {
-        EXPECT_EQ(wrong_elements<decltype(value)>(kernel_of(kernels, type, op), op), 0U)
-            << name(type) << ' ' << name(op);
-      });
+TEST(ReduceKernels, of_every_set_agree_with_the_definition) {
+  for (const ReduceKernels* set : reduce_kernel_sets()) {
+    for (const auto type : all_data_types()) {
+      for (const auto op : all_reduce_ops()) {
+        for (const auto stores : both_stores) {
+          for_type(type, [&](auto value) {
+            const auto kernel = set->reduce_kernel(type, op, stores);
+            EXPECT_EQ(wrong_elements<decltype(value)>(kernel, op), 0U)
+                << set->name << ' ' << name(type) << ' ' << name(op);
+          });
+        }
+      }
     }
   }
-}
-
-TEST(ReduceKernels, portable_ones_agree_with_the_definition_for_every_type_and_operation) {
-  expect_correct(portable_reduce_kernels());
-}
-
-TEST(ReduceKernels, avx2_ones_agree_with_the_definition_for_every_type_and_operation) {
-  if (avx2_reduce_kernels() == nullptr) GTEST_SKIP() << "this processor lacks AVX2 or F16C";
-  expect_correct(*avx2_reduce_kernels());
 }
 
 TEST(ReduceKernels, the_check_notices_a_kernel_of_another_operation) {
@@ -177,12 +63,76 @@ TEST(ReduceKernels, the_check_notices_a_kernel_of_another_operation) {
   }
 }
 
-TEST(ReduceKernels, are_the_fastest_set_this_processor_has) {
-  const auto& best =
-      avx2_reduce_kernels() != nullptr ? *avx2_reduce_kernels() : portable_reduce_kernels();
+TEST(ReduceKernels, are_the_best_set_this_processor_has) {
+  const ReduceKernels* best = &portable_reduce_kernels();
+  for (const auto* set : {neon_reduce_kernels(), avx2_reduce_kernels(), avx512_reduce_kernels()}) {
+    if (set != nullptr) best = set;
+  }
+  EXPECT_EQ(reduce_instruction_set(), best->name);
   for (const auto type : all_data_types()) {
     for (const auto op : all_reduce_ops()) {
-      EXPECT_EQ(reduce_kernel(type, op), kernel_of(best, type, op));
+      for (const auto stores : both_stores) {
+        EXPECT_EQ(reduce_kernel(type, op, stores), best->reduce_kernel(type, op, stores));
+        EXPECT_EQ(many_reduce_kernel(type, op, stores), best->many_kernel(type, op, stores));
+      }
+    }
+  }
+}
+
+/// Wrong elements over every pair of codes of an 8-bit type, in one call.
+template <class T>
+std::size_t wrong_pairs(ReduceKernel kernel, ReduceOp op) {
+  std::vector<T> a(65536), b(65536), into(65536);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    a[i] = std::bit_cast<T>(static_cast<std::uint8_t>(i >> 8));
+    b[i] = std::bit_cast<T>(static_cast<std::uint8_t>(i));
+  }
+  kernel(bytes(a), bytes(b), bytes(into), into.size());
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    wrong += same(into[i], expected(a[i], b[i], op)) ? 0U : 1U;
+  }
+  return wrong;
+}
+
+TEST(ReduceKernels, of_8_bit_types_are_right_for_every_pair_of_values) {
+  for (const ReduceKernels* set : reduce_kernel_sets()) {
+    for (const auto type :
+         {DataType::int8, DataType::uint8, DataType::float8_e4m3, DataType::float8_e5m2}) {
+      for (const auto op : all_reduce_ops()) {
+        for_type(type, [&](auto value) {
+          using T = decltype(value);
+          if constexpr (sizeof(T) == 1) {
+            EXPECT_EQ(wrong_pairs<T>(set->reduce_kernel(type, op, Stores::cached), op), 0U)
+                << set->name << ' ' << name(type) << ' ' << name(op);
+          }
+        });
+      }
+    }
+  }
+}
+
+TEST(ReduceKernels, of_16_bit_types_treat_every_value_alike_in_every_set) {
+  std::vector<std::uint16_t> every(65536), partner(65536), want(65536), got(65536);
+  for (std::size_t i = 0; i < every.size(); ++i) {
+    every[i] = static_cast<std::uint16_t>(i);
+    partner[i] = static_cast<std::uint16_t>(i * 40503);
+  }
+  for (const auto type : {DataType::float16, DataType::bfloat16}) {
+    for (const auto op : all_reduce_ops()) {
+      const auto kernel = portable_reduce_kernels().reduce_kernel(type, op, Stores::cached);
+      kernel(bytes(every), bytes(partner), bytes(want), want.size());
+      for (const ReduceKernels* set : reduce_kernel_sets()) {
+        set->reduce_kernel(type, op, Stores::streaming)(bytes(every), bytes(partner), bytes(got),
+                                                        got.size());
+        std::size_t different = 0;
+        for (std::size_t i = 0; i < got.size(); ++i) {
+          const bool equal = type == DataType::float16 ? same(Float16{got[i]}, Float16{want[i]})
+                                                       : same(BFloat16{got[i]}, BFloat16{want[i]});
+          different += equal ? 0U : 1U;
+        }
+        EXPECT_EQ(different, 0U) << set->name << ' ' << name(type) << ' ' << name(op);
+      }
     }
   }
 }
@@ -215,6 +165,8 @@ TEST(Reduction, min_and_max_propagate_nan_from_either_operand) {
     EXPECT_TRUE(std::isnan(reduce_one<double>(DataType::float64, op, nan, 1.0)));
     EXPECT_TRUE(is_nan(reduce_one(DataType::float16, op, Float16{0x7e00}, Float16{0x3c00})));
     EXPECT_TRUE(is_nan(reduce_one(DataType::bfloat16, op, BFloat16{0x3f80}, BFloat16{0x7fc0})));
+    EXPECT_TRUE(is_nan(reduce_one(DataType::float8_e4m3, op, Float8E4M3{0x38}, Float8E4M3{0xff})));
+    EXPECT_TRUE(is_nan(reduce_one(DataType::float8_e5m2, op, Float8E5M2{0x7d}, Float8E5M2{0x3c})));
   }
 }
 
@@ -228,6 +180,20 @@ TEST(Reduction, half_types_round_once_to_nearest_even) {
   const auto brain =
       reduce_one(DataType::bfloat16, ReduceOp::sum, to_bfloat16(256.0F), to_bfloat16(1.0F));
   EXPECT_EQ(to_float(brain), 256.0F);
+}
+
+TEST(Reduction, float8_types_saturate_and_keep_an_infinity_that_is_only_selected) {
+  const auto e4m3 = [](ReduceOp op, float x, float y) {
+    return to_float(reduce_one(DataType::float8_e4m3, op, to_float8_e4m3(x), to_float8_e4m3(y)));
+  };
+  EXPECT_EQ(e4m3(ReduceOp::sum, 448.0F, 448.0F), 448.0F);
+  EXPECT_EQ(e4m3(ReduceOp::prod, -448.0F, 2.0F), -448.0F);
+  EXPECT_EQ(e4m3(ReduceOp::sum, 16.0F, 1.0F), 16.0F);
+  EXPECT_EQ(e4m3(ReduceOp::sum, 16.0F, 3.0F), 20.0F);
+  constexpr Float8E5M2 infinity{0x7c}, one{0x3c}, largest{0x7b};
+  EXPECT_EQ(reduce_one(DataType::float8_e5m2, ReduceOp::sum, largest, largest).bits, 0x7b);
+  EXPECT_EQ(reduce_one(DataType::float8_e5m2, ReduceOp::sum, infinity, one).bits, 0x7b);
+  EXPECT_EQ(reduce_one(DataType::float8_e5m2, ReduceOp::max, infinity, one).bits, 0x7c);
 }
 
 /// Wrong elements of dividing every kind of value by `divisor`.
@@ -253,15 +219,13 @@ std::size_t wrong_quotients(ScaleKernel kernel, int divisor) {
 }
 
 TEST(Scale, divides_every_type_exactly_once) {
-  std::vector<const ReduceKernels*> sets{&portable_reduce_kernels()};
-  if (avx2_reduce_kernels() != nullptr) sets.push_back(avx2_reduce_kernels());
-  for (const auto* set : sets) {
+  for (const ReduceKernels* set : reduce_kernel_sets()) {
     for (const auto type : all_data_types()) {
-      for (const int divisor : {1, 2, 3, 7, 1000, 1048576}) {
+      for (const int divisor : {1, 2, 3, 7, 1000, 1928, 1048576, 16777217}) {
         for_type(type, [&](auto value) {
           const auto kernel = set->scale[static_cast<std::size_t>(type)];
           EXPECT_EQ(wrong_quotients<decltype(value)>(kernel, divisor), 0U)
-              << name(type) << " / " << divisor;
+              << set->name << ' ' << name(type) << " / " << divisor;
         });
       }
     }

@@ -97,15 +97,59 @@ TEST(ScheduleBuilder, refuses_what_a_schedule_cannot_mean) {
   EXPECT_TRUE(std::move(builder).finish().steps.empty());
 }
 
-TEST(BlockSpace, numbers_blocks_over_the_whole_collective) {
-  using Range = BlockSpace::Range;
-  const Shape shape{2, 4, 1, false};
-  EXPECT_EQ(block_space(Collective::allreduce, shape, 3), (BlockSpace{3, {0, 3}, {0, 3}}));
-  EXPECT_EQ(block_space(Collective::broadcast, shape, 3), (BlockSpace{3, Range{}, {0, 3}}));
-  EXPECT_EQ(block_space(Collective::broadcast, Shape{1, 4, 1, false}, 3).input, (Range{0, 3}));
-  EXPECT_EQ(block_space(Collective::allgather, shape, 3), (BlockSpace{12, {6, 3}, {0, 12}}));
-  EXPECT_EQ(block_space(Collective::reduce_scatter, shape, 3), (BlockSpace{12, {0, 12}, {6, 3}}));
-  EXPECT_EQ(block_space(Collective::barrier, shape, 3), BlockSpace{});
+TEST(ScheduleBuilder, makes_one_message_of_several_runs) {
+  auto builder = allreduce_of(2, false, 6);
+  const Slice sent[] = {in(0), in(3, 2), in(2)};
+  const Slice received[] = {out(0), tmp(0, 3, 2), out(2)};
+  builder.send(1, sent);
+  builder.recv(1, received);
+  builder.send(1, std::span<const Slice>{});
+  const Schedule schedule = std::move(builder).finish();
+  ASSERT_EQ(schedule.steps.size(), 6U);
+  std::vector<bool> joined;
+  for (const Step& step : schedule.steps) joined.push_back(step.joined);
+  EXPECT_EQ(joined, (std::vector<bool>{true, true, false, true, true, false}));
+  EXPECT_EQ(schedule.steps[4].dst, BufferId::scratch);
+  EXPECT_EQ(edges(schedule), Edges{});
+}
+
+TEST(ScheduleBuilder, a_message_of_several_runs_waits_as_a_whole) {
+  auto builder = allreduce_of(2, false, 3);
+  builder.recv(1, out(0));  // 0
+  builder.recv(1, out(2));  // 1
+  const Slice runs[] = {in(1), out(0), out(2)};
+  builder.send(1, runs);  // 2, 3, 4
+  EXPECT_EQ(edges(std::move(builder).finish()), (Edges{{0, 2}, {0, 3}, {1, 2}, {1, 4}}));
+}
+
+TEST(ScheduleBuilder, refuses_a_message_that_touches_one_place_twice) {
+  auto builder = allreduce_of(2, false, 3);
+  const Slice twice[] = {out(0, 2), out(1)};
+  EXPECT_EQ(usage_error([&] { builder.recv(1, twice); }),
+            "a message of several runs touches one place twice");
+  auto sends = allreduce_of(2, false, 3);
+  const Slice read_twice[] = {in(0, 2), in(1)};
+  sends.send(1, read_twice);
+  EXPECT_EQ(std::move(sends).finish().steps.size(), 2U);
+}
+
+TEST(ScheduleBuilder, knows_which_runs_of_an_alltoall_are_consecutive) {
+  ScheduleBuilder builder(Collective::alltoall, Shape{1, 3, 0, false}, 2);
+  builder.send(0, in(6, 2));
+  builder.recv(0, out(2, 2));
+  EXPECT_NE(usage_error([&] { builder.recv(2, out(3, 2)); }), "");
+  EXPECT_NE(usage_error([&] { builder.recv(2, out(4)); }), "");
+  EXPECT_NE(usage_error([&] { builder.send(2, in(0)); }), "");
+  builder.recv(2, out(15));
+}
+
+TEST(ScheduleBuilder, orders_an_in_place_alltoall_by_position) {
+  ScheduleBuilder builder(Collective::alltoall, Shape{1, 3, 0, true}, 1);
+  builder.recv(0, tmp(0, 1));    // 0
+  builder.send(0, in(3));        // 1: place 0
+  builder.copy(tmp(0, 1), out(1));  // 2: place 0
+  builder.recv(2, out(7));       // 3: place 2
+  EXPECT_EQ(edges(std::move(builder).finish()), (Edges{{0, 2}, {1, 2}}));
 }
 
 TEST(SetEdges, collapses_duplicates_and_counts_predecessors) {

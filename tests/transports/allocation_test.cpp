@@ -1,3 +1,4 @@
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -22,16 +23,40 @@ std::atomic<std::size_t> allocations{0};
   allocations.fetch_add(1, std::memory_order_relaxed);
   return std::malloc(bytes == 0 ? 1 : bytes);
 }
+[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  const auto unit = static_cast<std::size_t>(alignment);
+  if (void* const data = std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit)) return data;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* data, std::align_val_t) noexcept { std::free(data); }
 [[gnu::noinline]] void operator delete(void* data) noexcept { std::free(data); }
 [[gnu::noinline]] void operator delete(void* data, std::size_t) noexcept { std::free(data); }
 
 namespace commtune::test {
 namespace {
 
+/// Views of every route, several at once, given back last first.
+void exchange_views(Job& job, std::span<std::byte> out, Counter& done, std::size_t& expected) {
+  std::array<View, 8> views;
+  for (const std::size_t bytes : {std::size_t{8}, std::size_t{5'000}, out.size()}) {
+    for (View& view : views) {
+      job.transport.post_view(1 - job.rank(), 5, bytes, view, done.id(1));
+      job.transport.post_send(1 - job.rank(), 5, out.first(bytes), done.id());
+    }
+    expected += 2 * views.size();
+    const std::size_t arrived = done.seen(1) + views.size();
+    while (done.seen(1) < arrived) job.transport.poll();
+    for (std::size_t i = views.size(); i-- > 0;) job.transport.release_view(views[i]);
+    done.wait(job.transport, expected);
+  }
+}
+
 /// Both directions, several lanes, every route, more messages than a ring holds.
 void exchange(Job& job, std::span<std::byte> out, std::span<std::byte> in, Counter& done,
               std::size_t& expected) {
-  for (const std::size_t bytes : {std::size_t{8}, std::size_t{300}, out.size()}) {
+  for (const std::size_t bytes :
+       {std::size_t{8}, std::size_t{300}, std::size_t{5'000}, out.size()}) {
     for (Lane lane = 0; lane < 4; ++lane) {
       for (int i = 0; i < 40; ++i) {
         job.transport.post_recv(1 - job.rank(), lane, in.first(bytes), done.id());
@@ -49,7 +74,7 @@ int reach_steady_state(Job& job, bool leak_in_every_round) {
   constexpr int most_rounds = 60, steady_rounds = 5;
   std::vector<std::byte> out(10'000), in(10'000);
   Buffer from(job.transport, 10'000), into(job.transport, 10'000);
-  Counter done;
+  Counter done(2);
   std::size_t expected = 0;
   int quiet = 0;
   for (int round = 0; round < most_rounds && quiet < steady_rounds; ++round) {
@@ -57,6 +82,8 @@ int reach_steady_state(Job& job, bool leak_in_every_round) {
     const std::size_t before = allocations.load();
     exchange(job, out, in, done, expected);
     exchange(job, from.bytes(), into.bytes(), done, expected);
+    exchange_views(job, out, done, expected);
+    exchange_views(job, from.bytes(), done, expected);
     if (leak_in_every_round) ::operator delete(::operator new(1));
     const std::size_t mine = allocations.load() - before;
     job.bootstrap.barrier();
@@ -94,6 +121,19 @@ TEST(Arena, reuses_and_merges_what_was_freed) {
   arena.deallocate(b, 1);
   EXPECT_EQ(arena.allocate(8 * 4096), memory.data());
   EXPECT_EQ(arena.allocate(1), nullptr);
+}
+
+TEST(Arena, puts_large_blocks_on_huge_pages_and_packs_small_ones) {
+  constexpr std::size_t huge = std::size_t{2} << 20U;
+  std::vector<std::byte> memory(4 * huge);
+  local::Arena arena(memory, true);
+  EXPECT_EQ(arena.allocate(1), memory.data());
+  EXPECT_EQ(arena.allocate(huge + 1), memory.data() + huge);
+  EXPECT_EQ(arena.allocate(4096), memory.data() + 4096);
+  EXPECT_EQ(arena.allocate(huge), memory.data() + 3 * huge);
+  EXPECT_EQ(arena.allocate(huge), nullptr);
+  arena.deallocate(memory.data() + huge, huge + 1);
+  EXPECT_EQ(arena.allocate(2 * huge), memory.data() + huge);
 }
 
 TEST(Arena, clears_what_was_used_before) {

@@ -5,17 +5,26 @@
 
 namespace commtune::test {
 
-void Counter::wait(Transport& transport, std::size_t total) const {
+template <class Done>
+void Counter::poll_until(Transport& transport, const Done& done) const {
   constexpr std::int64_t limit_ns = 30'000'000'000;
   const std::int64_t begin = monotonic_ns();
   Backoff backoff(transport.crowded());
-  while (total_ < total) {
+  while (!done()) {
     if (transport.poll() > 0) {
       backoff.reset();
     } else if (backoff.pause() && monotonic_ns() - begin > limit_ns) {
-      fail(Errc::timeout, "{} of {} transfers finished", total_, total);
+      fail(Errc::timeout, "{} transfers finished and no more", total_);
     }
   }
+}
+
+void Counter::wait(Transport& transport, std::size_t total) const {
+  poll_until(transport, [&] { return total_ >= total; });
+}
+
+void Counter::wait_for(Transport& transport, std::size_t id) const {
+  poll_until(transport, [&] { return seen_[id] > 0; });
 }
 
 std::byte pattern(Rank from, Rank to, std::size_t number, std::size_t offset) {

@@ -19,6 +19,7 @@ struct Check {
 std::span<const Check> message_checks();
 std::span<const Check> order_checks();
 std::span<const Check> set_up_checks();
+std::span<const Check> view_checks();
 
 template <class... Args>
 void expect(bool condition, fmt::format_string<Args...> text, Args&&... args) {
@@ -37,8 +38,13 @@ class Counter final : public Sink {
   std::size_t seen(std::size_t id) const { return seen_[id]; }
   /// Polls until `total` completions came; throws Error(timeout) after 30 s.
   void wait(Transport& transport, std::size_t total) const;
+  /// The same until `id` completed.
+  void wait_for(Transport& transport, std::size_t id) const;
 
  private:
+  template <class Done>
+  void poll_until(Transport& transport, const Done& done) const;
+
   std::vector<std::size_t> seen_;
   std::size_t total_ = 0;
 };

@@ -10,7 +10,7 @@ namespace {
 
 std::vector<Check> all_checks() {
   std::vector<Check> all;
-  for (const auto& group : {message_checks(), order_checks(), set_up_checks()}) {
+  for (const auto& group : {message_checks(), order_checks(), set_up_checks(), view_checks()}) {
     all.insert(all.end(), group.begin(), group.end());
   }
   return all;
@@ -60,30 +60,42 @@ TEST(MpiConformance, keeps_every_promise) {
   EXPECT_EQ(outcome.status, 0) << outcome.reason;
 }
 
-int send_too_much(Job& job, std::size_t sent, std::size_t expected) {
+int send_too_much(Job& job, std::size_t sent, std::size_t expected, bool view = false) {
   std::vector<std::byte> out(sent), in(expected);
   Counter done;
   if (job.rank() == 1) {
     job.transport.post_send(0, 4, out, done.id());
     done.wait(job.transport, 1);
   } else if (job.rank() == 0) {
-    job.transport.post_recv(1, 4, in, done.id());
+    View seen;
+    if (view) {
+      job.transport.post_view(1, 4, expected, seen, done.id());
+    } else {
+      job.transport.post_recv(1, 4, in, done.id());
+    }
     done.wait(job.transport, 1);
   }
   return 0;
 }
 
+void expect_mismatch(const char* transport, std::size_t sent, std::size_t expected, bool view) {
+  const Outcome outcome =
+      run_local(transport, 2, [&](Job& job) { return send_too_much(job, sent, expected, view); });
+  EXPECT_EQ(outcome.status, exit_rank_lost);
+  EXPECT_EQ(
+      outcome.reason,
+      fmt::format("rank 0: rank 1 sent {} bytes to rank 0, which expected {} bytes, on lane 4",
+                  sent, expected));
+}
+
 TEST(SizeMismatch, names_both_ranks_and_sizes) {
   for (const char* transport : {"shm", "threads"}) {
-    for (const auto& [sent, expected] : {std::pair{16, 8}, {8, 16}, {0, 1}, {100'000, 99'999}}) {
-      const auto s = static_cast<std::size_t>(sent), e = static_cast<std::size_t>(expected);
-      const Outcome outcome =
-          run_local(transport, 2, [&](Job& job) { return send_too_much(job, s, e); });
-      EXPECT_EQ(outcome.status, exit_rank_lost);
-      EXPECT_EQ(
-          outcome.reason,
-          fmt::format("rank 0: rank 1 sent {} bytes to rank 0, which expected {} bytes, on lane 4",
-                      sent, expected));
+    for (const bool view : {false, true}) {
+      expect_mismatch(transport, 16, 8, view);
+      expect_mismatch(transport, 8, 16, view);
+      expect_mismatch(transport, 0, 1, view);
+      expect_mismatch(transport, 5'000, 4'999, view);
+      expect_mismatch(transport, 100'000, 99'999, view);
     }
   }
 }

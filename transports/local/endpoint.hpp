@@ -5,6 +5,8 @@
 #include "transports/local/arena.hpp"
 #include "transports/local/fabric.hpp"
 #include "transports/local/fifo.hpp"
+#include "transports/local/landing.hpp"
+#include "transports/local/lanes.hpp"
 #include "transports/transport.hpp"
 
 namespace commtune::local {
@@ -20,80 +22,75 @@ class Endpoint final : public Transport {
   Rank size() const noexcept override { return fabric_.size(); }
   void post_send(Rank to, Lane, std::span<const std::byte> data, Completion) override;
   void post_recv(Rank from, Lane, std::span<std::byte> data, Completion) override;
+  void post_view(Rank from, Lane, std::size_t bytes, View& view, Completion) override;
+  void release_view(const View&) noexcept override;
   std::size_t poll() override;
   void send(Rank to, std::span<const std::byte> data) override;
   void recv(Rank from, std::span<std::byte> data) override;
+  bool shares(std::span<const std::byte> data) const noexcept override {
+    return fabric_.shared(data);
+  }
   std::byte* allocate(std::size_t bytes) override;
   void deallocate(std::byte* data, std::size_t bytes) noexcept override;
   bool crowded() const noexcept override { return fabric_.crowded(); }
 
  private:
-  struct PendingSend {
-    std::span<const std::byte> data;
-    Completion completion;
-  };
-  struct PendingRecv {
-    std::span<std::byte> data;
-    Completion completion;
-  };
-  struct Unread {  ///< a mapped message that its receiver has not copied yet
-    std::uint64_t number;
-    Completion completion;
-  };
-  struct SendLane {
-    Channel* channel = nullptr;
-    std::byte* cells = nullptr;
-    std::uint64_t posted = 0;    ///< messages announced
-    std::uint64_t consumed = 0;  ///< last value seen of channel->consumed
-    std::uint64_t filled = 0;    ///< cells
-    std::size_t offset = 0;      ///< staged bytes of the backlog's front
-    bool staging = false;        ///< the backlog's front is announced and on its way
-    bool active = false;
-    Fifo<PendingSend> backlog;
-    Fifo<Unread> unread;
-  };
-  struct RecvLane {
-    Channel* channel = nullptr;
-    std::byte* cells = nullptr;
-    std::uint64_t next = 0;       ///< number of the message expected next
-    std::uint64_t published = 0;  ///< value of channel->consumed
-    std::uint64_t drained = 0;    ///< cells
-    std::size_t offset = 0;
-    bool staging = false;
-    bool active = false;
-    Rank peer = 0;
-    Lane lane = 0;
-    Fifo<PendingRecv> queue;
-  };
-  struct Peer {
-    SendLane send[lane_count];
-    RecvLane recv[lane_count];
+  /// A lane with receives, and the flag that changes when the first of them can go on.
+  struct Watch {
+    const std::atomic<std::uint64_t>* flag;
+    std::uint64_t value;
+    RecvLane* lane;
   };
 
-  Peer& peer(Rank other, Lane lane);
+  Peer& peer(Rank other, Lane lane) {
+    const auto index = static_cast<std::size_t>(static_cast<std::uint32_t>(other));
+    if (index < peers_.size() && lane < lane_count) {
+      if (Peer* const known = peers_[index].get()) return *known;
+    }
+    return make_peer(other, lane);
+  }
   Peer& make_peer(Rank other, Lane lane);
-  Route route_of(std::span<const std::byte> data) const noexcept;
-  bool has_slot(SendLane&) const noexcept;
-  void announce(SendLane&, Route, std::span<const std::byte> data) const noexcept;
+  void watch(RecvLane& r) {
+    if (r.active) return;
+    r.active = true;
+    watches_.push_back({&r.slot().sequence, r.next + 1, &r});
+  }
+  void watch(SendLane& s) {
+    if (s.active) return;
+    s.active = true;
+    active_sends_.push_back(&s);
+  }
+  bool quiet() const noexcept {
+    return active_sends_.empty() && watches_.empty() && ready_.empty();
+  }
+
+  // Sending: send_progress.cpp
+  Route route_of(Rank to, std::span<const std::byte> data);
+  bool reads_remotely(Rank to);
   bool advance(SendLane&);
   bool fill_cells(SendLane&) const noexcept;
   void progress(SendLane&);
-  void progress(RecvLane&);
+  void poll_sends();
+
+  // Receiving: recv_progress.cpp
+  std::size_t poll_recvs();
+  std::size_t receive(RecvLane&);
   bool receive_front(RecvLane&);
-  bool drain_cells(RecvLane&, std::span<std::byte> into) const noexcept;
-  void open(const RecvLane&, const Slot&, std::span<std::byte> into) const;
-  void consume(RecvLane&, bool at_once) const noexcept;
-  bool quiet() const noexcept {
-    return active_sends_.empty() && active_recvs_.empty() && ready_.empty();
-  }
+  bool transfer(RecvLane&, const Slot&, PendingRecv&);
+  bool copy_piece(RecvLane&, const std::byte* from, std::size_t bytes) const noexcept;
+  bool read_piece(RecvLane&, const std::byte* from, std::size_t bytes) const;
+  bool drain_cells(RecvLane&, std::size_t bytes) const noexcept;
+  [[noreturn]] void refuse_size(const RecvLane&, std::size_t sent, std::size_t expected) const;
+  std::size_t report_sends() noexcept;
 
   Fabric& fabric_;
   Rank rank_;
   Arena arena_;
+  LandingBuffers landing_;
   std::vector<std::unique_ptr<Peer>> peers_;
   std::vector<SendLane*> active_sends_;
-  std::vector<RecvLane*> active_recvs_;
-  Fifo<Completion> ready_;
+  std::vector<Watch> watches_;
+  Fifo<Completion> ready_;  ///< sends that are finished and not reported
 };
 
 }  // namespace commtune::local

@@ -81,10 +81,10 @@ Fabric::Fabric(Kind kind, Rank ranks, bool crowded)
       round_up(processes_at + n * sizeof(std::atomic<std::int32_t>), page_bytes);
   const std::size_t channels_at = round_up(bootstrap_at + n * sizeof(BootstrapCell), page_bytes);
   const std::size_t blocks_at = round_up(channels_at + lanes * sizeof(Channel), page_bytes);
-  const std::size_t cells_at = blocks_at + lanes * slots_per_lane * inline_bytes;
-  const std::size_t arenas_at =
-      round_up(cells_at + lanes * cells_per_lane * cell_bytes, huge_page_bytes);
-  map(arenas_at);
+  const std::size_t cells_at =
+      round_up(blocks_at + lanes * slots_per_lane * block_stride, page_bytes);
+  const std::size_t fixed_bytes = cells_at + lanes * cells_per_lane * cell_bytes;
+  map(fixed_bytes);
 
   failure_ = new (base_) FailureRecord{};
   failed_ = &failure_->published;
@@ -95,7 +95,8 @@ Fabric::Fabric(Kind kind, Rank ranks, bool crowded)
   channels_ = reinterpret_cast<Channel*>(base_ + channels_at);
   blocks_ = base_ + blocks_at;
   cells_ = base_ + cells_at;
-  arenas_ = base_ + arenas_at;
+  const auto end = reinterpret_cast<std::uintptr_t>(base_ + fixed_bytes);
+  arenas_ = base_ + fixed_bytes + (round_up(end, huge_page_bytes) - end);
   arenas_end_ = arenas_ + n * arena_bytes_;
   if (kind_ == Kind::threads) make_arenas_private();
 }
@@ -104,8 +105,8 @@ Fabric::~Fabric() { munmap(base_, mapped_bytes_); }
 
 void Fabric::map(std::size_t fixed_bytes) {
   for (arena_bytes_ = largest_arena(); arena_bytes_ >= smallest_arena; arena_bytes_ /= 2) {
-    arena_bytes_ = round_up(arena_bytes_, page_bytes);
-    mapped_bytes_ = fixed_bytes + arena_bytes_ * static_cast<std::size_t>(ranks_);
+    arena_bytes_ = round_up(arena_bytes_, huge_page_bytes);
+    mapped_bytes_ = fixed_bytes + huge_page_bytes + arena_bytes_ * static_cast<std::size_t>(ranks_);
     void* const address = mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE,
                                MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (address != MAP_FAILED) {
@@ -124,8 +125,8 @@ void Fabric::make_arenas_private() {
   const auto bytes = static_cast<std::size_t>(arenas_end_ - arenas_);
   if (mmap(arenas_, bytes, PROT_READ | PROT_WRITE,
            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED) {
-    commtune::fail(Errc::system, "cannot map {} bytes of private memory: {}; use fewer ranks", bytes,
-                   std::strerror(errno));
+    commtune::fail(Errc::system, "cannot map {} bytes of private memory: {}; use fewer ranks",
+                   bytes, std::strerror(errno));
   }
 }
 

@@ -79,7 +79,7 @@ class Fabric {
   }
   /// One block of inline_bytes per slot, for inlined messages that the slot is too small for.
   std::byte* blocks(Rank from, Rank to, Lane lane) const noexcept {
-    return blocks_ + index(from, to, lane) * slots_per_lane * inline_bytes;
+    return blocks_ + index(from, to, lane) * slots_per_lane * block_stride;
   }
   std::byte* cells(Rank from, Rank to, Lane lane) const noexcept {
     return cells_ + index(from, to, lane) * cells_per_lane * cell_bytes;

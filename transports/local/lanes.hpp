@@ -11,21 +11,21 @@ namespace commtune::local {
 
 struct PendingSend {
   std::span<const std::byte> data;
-  Completion completion;
+  Completion completion{};
 };
 
 /// A receive into `into`, or a view when `view` is set.
 struct PendingRecv {
-  std::byte* into;
-  View* view;
-  std::size_t bytes;
-  Completion completion;
+  std::byte* into = nullptr;
+  View* view = nullptr;
+  std::size_t bytes = 0;
+  Completion completion{};
 };
 
 /// A message that lies in the sender's memory until its receiver gives it back.
 struct Unread {
-  std::uint64_t number;
-  Completion completion;
+  std::uint64_t number = 0;
+  Completion completion{};
 };
 
 /// One direction of a pair on one lane, as its sender sees it.
@@ -46,8 +46,8 @@ struct SendLane {
   bool idle() const noexcept { return backlog.empty() && unread.empty(); }
 };
 
-/// One direction of a pair on one lane, as its receiver sees it. Messages below `released` are given
-/// back; of those from there to `next`, the ones whose bit is set in `held` are not.
+/// One direction of a pair on one lane, as its receiver sees it. Messages below `released` are
+/// given back; of those from there to `next`, the ones whose bit is set in `held` are not.
 struct RecvLane {
   Channel* channel = nullptr;
   std::byte* blocks = nullptr;

@@ -14,7 +14,11 @@ inline constexpr std::size_t slot_data_bytes = 240;
 
 /// Up to here the sender copies a message into the segment and is done. Above, the receiver reads
 /// the sender's memory, which saves the copy but costs the sender a wait for the receiver's answer.
-inline constexpr std::size_t inline_bytes = 2048;
+inline constexpr std::size_t inline_bytes = 1024;
+
+/// Distance of the blocks that hold inlined messages. Blocks that touch would let the hardware
+/// prefetcher of one rank pull in the block that the other one is writing.
+inline constexpr std::size_t block_stride = inline_bytes + 512;
 
 /// Private memory of another process: a read by system call costs about 1.5 us plus 0.15 us a page
 /// (page look-ups in the kernel), two copies through cells cost none of that but move the bytes

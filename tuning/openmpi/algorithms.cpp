@@ -87,6 +87,20 @@ constexpr int id_of(Collective collective) noexcept {
       return 0;
     case Collective::reduce_scatter:
       return 13;
+    case Collective::reduce:
+      return 11;
+    case Collective::alltoall:
+      return 3;
+    case Collective::gather:
+      return 9;
+    case Collective::scatter:
+      return 15;
+    case Collective::scan:
+      return 14;
+    case Collective::exscan:
+      return 8;
+    case Collective::sendrecv:
+      break;  // not a collective of MPI
     case Collective::barrier:
       return 6;
   }

@@ -20,6 +20,20 @@ const char* tracer_name(Collective collective) {
       return "allgather";
     case Collective::reduce_scatter:
       return "reduce_scatter_block";
+    case Collective::reduce:
+      return "reduce";
+    case Collective::alltoall:
+      return "alltoall";
+    case Collective::gather:
+      return "gather";
+    case Collective::scatter:
+      return "scatter";
+    case Collective::scan:
+      return "scan";
+    case Collective::exscan:
+      return "exscan";
+    case Collective::sendrecv:
+      return "";
     case Collective::barrier:
       return "barrier";
   }

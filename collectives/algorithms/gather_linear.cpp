@@ -1,0 +1,37 @@
+// Linear gather: every rank sends its part to the root, which receives them one after another.
+//
+//   cost: (P-1)(alpha + m beta), m bytes in each rank's part
+//   Wins for long parts: every part crosses the network once, and the root's port is always busy.
+//   Chan, Heimlich, Purkayastha & van de Geijn, Concurrency Comput. Pract. Exper. 19(13), 2007.
+#include "collectives/algorithms/topology.hpp"
+#include "collectives/schedule/algorithm.hpp"
+
+namespace commtune {
+namespace {
+
+Schedule generate(const Shape& shape, const Params&) {
+  const auto mine = static_cast<std::uint32_t>(shape.rank);
+  ScheduleBuilder program(Collective::gather, shape, 1);
+  if (shape.rank != shape.root) {
+    program.send(shape.root, in(mine));
+    return std::move(program).finish();
+  }
+  for (Rank k = 1; k < shape.size; ++k) {
+    const Rank peer = around(shape.root + k, shape.size);
+    program.recv(peer, out(static_cast<std::uint32_t>(peer)));
+  }
+  program.copy(in(mine), out(mine));
+  return std::move(program).finish();
+}
+
+}  // namespace
+
+extern constinit const Algorithm gather_linear{
+    .collective = Collective::gather,
+    .name = "linear",
+    .generate = generate,
+    .tunables = "",
+    .summary = "all send to the root, (P-1)(alpha + m beta) (Chan et al. 2007)",
+    .cost = "(P-1)(alpha + m beta)"};
+
+}  // namespace commtune

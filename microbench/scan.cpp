@@ -1,0 +1,14 @@
+#include "microbench/collective.hpp"
+
+namespace commtune {
+
+extern const Benchmark benchmark_scan{
+    .name = "scan",
+    .summary =
+        "rank r gets the combination of the vectors of ranks 0 to r; last rank in to last rank out",
+    .kind = BenchmarkKind::collective,
+    .default_sizes = "4:1M:x4",
+    .collective = Collective::scan,
+    .run = run_collective_benchmark};
+
+}  // namespace commtune
