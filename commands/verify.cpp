@@ -1,10 +1,12 @@
 #include <memory>
+#include <optional>
 
 #include "collectives/schedule/export.hpp"
 #include "collectives/schedule/mutate.hpp"
 #include "collectives/schedule/prove.hpp"
 #include "commands/command.hpp"
 #include "core/error.hpp"
+#include "core/json.hpp"
 #include "core/sizes.hpp"
 
 namespace commtune {
@@ -13,6 +15,23 @@ namespace {
 struct VerifyArguments {
   std::string what, ranks = "1:64", form;
   std::uint64_t mutations = 0, seed = 1;
+  bool json = false;
+};
+
+/// What became of one algorithm.
+struct Outcome {
+  AlgorithmProof proof;
+  std::optional<MutationReport> faults;
+
+  bool refused() const { return proof.cases == 0 && !proof.failure && !proof.untried; }
+  bool good() const {
+    return !proof.failure && !proof.untried && (!faults || faults->survivors.empty());
+  }
+  std::string_view status() const {
+    if (proof.failure) return "violated";
+    if (proof.untried) return "untried";
+    return refused() ? "refused" : "proved";
+  }
 };
 
 std::vector<const Algorithm*> select_algorithms(const std::string& what) {
@@ -37,28 +56,14 @@ std::string title_of(const Algorithm& algorithm) {
   return fmt::format("{}/{}", name(algorithm.collective), algorithm.name);
 }
 
-std::vector<Schedule> schedules_of(const Algorithm& algorithm, Shape shape, const Params& params) {
-  std::vector<Schedule> schedules;
-  for (shape.rank = 0; shape.rank < shape.size; ++shape.rank) {
-    schedules.push_back(algorithm.generate(shape, params));
-  }
-  return schedules;
-}
-
-/// One line on stdout: cases, steps, time. False after the first violation, told on stderr.
-bool prove_one(const Algorithm& algorithm, const std::vector<int>& ranks) {
+AlgorithmProof prove_one(const Algorithm& algorithm, const std::vector<int>& ranks) {
   const Algorithm* const only[] = {&algorithm};
-  const ProofReport report = prove(only, ranks);
-  const AlgorithmProof& proof = report.algorithms.front();
-  fmt::print("{:<36} {:>8} cases {:>12} steps {:>8.2f} s  {}\n", title_of(algorithm), proof.cases,
-             proof.steps, proof.seconds, report.proved() ? "proved" : "violated");
-  if (proof.failure) fmt::print(stderr, "commtune: {}\n", *proof.failure);
-  return report.proved();
+  return prove(only, ranks).algorithms.front();
 }
 
-/// Breaks the algorithm on purpose and counts what the proof rejects. False when a fault survived.
-bool test_proof(const Algorithm& algorithm, const std::vector<int>& ranks, std::uint64_t mutations,
-                std::uint64_t seed) {
+/// Breaks the algorithm on purpose and counts what the proof rejects.
+MutationReport test_proof(const Algorithm& algorithm, const std::vector<int>& ranks,
+                          std::uint64_t mutations, std::uint64_t seed) {
   constexpr int most_ranks = 16;
   MutationReport total;
   for (const int size : ranks) {
@@ -68,16 +73,61 @@ bool test_proof(const Algorithm& algorithm, const std::vector<int>& ranks, std::
     total.rejected += report.rejected;
     total.survivors.insert(total.survivors.end(), report.survivors.begin(), report.survivors.end());
   }
-  fmt::print("{:<36} {:>8} faults {:>11} rejected\n", title_of(algorithm), total.applied,
-             total.rejected);
-  for (const std::string& survivor : total.survivors) {
+  return total;
+}
+
+/// One line on stdout for the proof and one for the faults; what went wrong on stderr.
+void print_text(const Outcome& outcome) {
+  const AlgorithmProof& proof = outcome.proof;
+  const Algorithm& algorithm = *proof.algorithm;
+  const std::string_view order = !reduces(algorithm.collective) ? ""
+                                 : proof.facts.keeps_order      ? ", order kept"
+                                                                : ", needs a commutative operator";
+  fmt::print("{:<36} {:>8} cases {:>12} steps {:>8.2f} s  {}{}\n", title_of(algorithm), proof.cases,
+             proof.steps, proof.seconds, outcome.status(),
+             outcome.status() == "proved" ? order : std::string_view{});
+  if (outcome.refused()) {
+    fmt::print(stderr, "commtune: {} serves none of these numbers of ranks; it needs {}\n",
+               title_of(algorithm), algorithm.needs);
+  }
+  if (proof.untried) fmt::print(stderr, "commtune: not proved: {}\n", *proof.untried);
+  if (proof.failure) fmt::print(stderr, "commtune: {}\n{}", *proof.failure, proof.counterexample);
+  if (!outcome.faults) return;
+  fmt::print("{:<36} {:>8} faults {:>11} rejected\n", title_of(algorithm), outcome.faults->applied,
+             outcome.faults->rejected);
+  for (const std::string& survivor : outcome.faults->survivors) {
     fmt::print(stderr, "commtune: a fault was not noticed: {}\n", survivor);
   }
-  return total.survivors.empty();
+}
+
+Json to_json(const Outcome& outcome) {
+  const AlgorithmProof& proof = outcome.proof;
+  const auto text = [](const std::optional<std::string>& value) {
+    return value ? Json(*value) : Json(nullptr);
+  };
+  Json entry{
+      {"name", title_of(*proof.algorithm)},
+      {"collective", name(proof.algorithm->collective)},
+      {"algorithm", proof.algorithm->name},
+      {"status", outcome.status()},
+      {"keeps_order", outcome.status() == "proved" ? Json(proof.facts.keeps_order) : Json()},
+      {"cases", proof.cases},
+      {"steps", proof.steps},
+      {"messages", proof.messages},
+      {"seconds", proof.seconds},
+      {"failure", text(proof.failure)},
+      {"counterexample", proof.counterexample.empty() ? Json(nullptr) : Json(proof.counterexample)},
+      {"untried", text(proof.untried)}};
+  if (outcome.faults) {
+    entry["faults"] = {{"applied", outcome.faults->applied},
+                       {"rejected", outcome.faults->rejected},
+                       {"survivors", outcome.faults->survivors}};
+  }
+  return entry;
 }
 
 void export_schedule(const Algorithm& algorithm, int ranks, const std::string& form) {
-  const auto schedules = schedules_of(algorithm, Shape{0, ranks, 0, false}, Params{});
+  const auto schedules = generate_all(algorithm, Shape{0, ranks, 0, false}, Params{});
   if (form == "graphviz") {
     fmt::print("{}",
                to_graphviz(schedules, fmt::format("{}, {} ranks", title_of(algorithm), ranks)));
@@ -102,14 +152,24 @@ int run_verify(const VerifyArguments& arguments) {
     }
     return exit_ok;
   }
-  bool good = true;
+  bool good = true, any = false;
+  Json entries = Json::array();
   for (const Algorithm* algorithm : chosen) {
-    good = prove_one(*algorithm, ranks) && good;
+    Outcome outcome{prove_one(*algorithm, ranks), std::nullopt};
     if (arguments.mutations != 0) {
-      good = test_proof(*algorithm, ranks, arguments.mutations, arguments.seed) && good;
+      outcome.faults = test_proof(*algorithm, ranks, arguments.mutations, arguments.seed);
     }
-    std::fflush(stdout);
+    good = good && outcome.good();
+    any = any || !outcome.refused();
+    if (arguments.json) {
+      entries.push_back(to_json(outcome));
+    } else {
+      print_text(outcome);
+      std::fflush(stdout);
+    }
   }
+  if (arguments.json) fmt::print("{}\n", entries.dump(2));
+  require(any, "--ranks {}: none of the algorithms serves these numbers of ranks", arguments.ranks);
   return good ? exit_ok : exit_measured_failure;
 }
 
@@ -117,7 +177,7 @@ std::function<int()> add_verify(CLI::App& app, const std::vector<std::string>&) 
   auto arguments = std::make_shared<VerifyArguments>();
   app.add_option("COLLECTIVE", arguments->what, "COLLECTIVE or COLLECTIVE/ALGORITHM [all]")
       ->type_name("");
-  app.add_option("--ranks", arguments->ranks, "numbers of ranks: 1:64, 2,3,5 [1:64]")
+  app.add_option("--ranks", arguments->ranks, "numbers of ranks: 1:64, 96,100,1000:1025 [1:64]")
       ->type_name("RANGE");
   app.add_option_function<std::string>(
          "--mutations",
@@ -131,6 +191,7 @@ std::function<int()> add_verify(CLI::App& app, const std::vector<std::string>&) 
          [arguments](const std::string& text) { arguments->seed = parse_count(text, "--seed"); },
          "of the faults [1]")
       ->type_name("N");
+  app.add_flag("--json", arguments->json, "an array of objects");
   app.add_option("--export", arguments->form, "print the schedules instead: text, graphviz")
       ->type_name("FORM");
   return [arguments] { return run_verify(*arguments); };

@@ -1,5 +1,5 @@
 // Parallel aggregated trees (PAT): every part is spread along a binomial tree, all trees at once,
-// and a message carries parts of at most `radix` trees (rounded down to a power of two, A).
+// and a message carries parts of at most `radix` trees (rounded up to a power of two, A).
 //
 //   logarithmic phase: distances halve from 2^(L-1) while messages double up to A parts
 //   linear phase:      P/A-1 messages of A parts each walk the subtrees that are left, far

@@ -7,7 +7,7 @@
 //
 //   cost: ceil(log2 P) alpha + (P-1) m beta at any P, m bytes in each rank's part
 //   Wins for short and medium parts where near ranks are faster to reach than far ones.
-//   Loch & Koslovski, Computing 103(12), 2021 (arXiv 2109.08751).
+//   Loch & Koslovski, arXiv 2109.08751, 2021.
 #include "collectives/algorithms/parts.hpp"
 #include "collectives/schedule/algorithm.hpp"
 

@@ -9,8 +9,7 @@
 //   cost: (P-1)(alpha + m beta), m bytes in each block; one more alpha in place at odd P
 //   Wins for long blocks: no port is ever shared by two messages. Two blocks of scratch are enough
 //   in place.
-//   Thakur, Rabenseifner & Gropp, Int. J. High Perform. Comput. Appl. 19(1), 2005; de Werra,
-//   Discrete Appl. Math. 21(1), 1988, for tournaments.
+//   Thakur, Rabenseifner & Gropp, Int. J. High Perform. Comput. Appl. 19(1), 2005.
 #include <bit>
 
 #include "collectives/algorithms/topology.hpp"

@@ -67,14 +67,14 @@ struct TreeMessage {
 };
 enum class TreeOrder : std::uint8_t { breadth_first, depth_first };
 
-/// The messages from the owners outwards, at most `aggregate` parts in each, in an order in which
-/// every node has the part before it passes it on. Down to the distance at which messages would
-/// grow beyond `aggregate`, their sizes double; the subtrees that remain are walked edge by edge,
-/// all of them together, in `order`.
+/// The messages from the owners outwards, at most `aggregate` parts (rounded up to a power of two)
+/// in each, in an order in which every node has the part before it passes it on. Down to the
+/// distance at which messages would grow beyond `aggregate`, their sizes double; the subtrees that
+/// remain are walked edge by edge, all of them together, in `order`.
 inline std::vector<TreeMessage> tree_messages(Rank size, std::uint32_t aggregate, TreeOrder order) {
   const auto span = static_cast<Rank>(std::bit_ceil(static_cast<std::uint32_t>(size)));
-  const Rank trees = static_cast<Rank>(
-      std::bit_floor(std::clamp(aggregate, 1U, static_cast<std::uint32_t>(span))));
+  const Rank trees =
+      static_cast<Rank>(std::bit_ceil(std::clamp(aggregate, 1U, static_cast<std::uint32_t>(span))));
   const Rank subtree = span / trees;
   std::vector<TreeMessage> messages;
   const auto add = [&](Rank distance, Rank first, Rank stride) {

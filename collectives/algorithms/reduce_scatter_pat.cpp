@@ -1,5 +1,5 @@
 // Parallel aggregated trees (PAT): every part is summed along a binomial tree that ends at its
-// owner, all trees at once, and a message carries parts of at most `radix` trees (rounded down to a
+// owner, all trees at once, and a message carries parts of at most `radix` trees (rounded up to a
 // power of two, A).
 //
 //   linear phase:      P/A-1 messages of A parts each walk the outer subtrees depth first, so that

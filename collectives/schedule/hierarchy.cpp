@@ -1,6 +1,7 @@
 #include "collectives/schedule/hierarchy.hpp"
 
 #include <fmt/format.h>
+#include <numeric>
 
 #include "core/error.hpp"
 
@@ -68,8 +69,8 @@ std::string refuse_phase(const Phase& phase, std::string_view names, std::size_t
 }  // namespace
 
 std::vector<Rank> Groups::ranks(Rank group) const {
-  std::vector<Rank> all;
-  for (Rank i = 0; i < members(group); ++i) all.push_back(first(group) + i);
+  std::vector<Rank> all(static_cast<std::size_t>(members(group)));
+  std::iota(all.begin(), all.end(), first(group));
   return all;
 }
 

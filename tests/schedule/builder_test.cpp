@@ -83,7 +83,7 @@ TEST(ScheduleBuilder, leaves_out_a_copy_onto_the_same_storage) {
 TEST(ScheduleBuilder, refuses_what_a_schedule_cannot_mean) {
   auto builder = allreduce_of(3, false, 2);
   EXPECT_EQ(usage_error([&] { builder.send(1, in(1, 2)); }),
-            "send: rank 0's input holds blocks 0+2, not 1+2");
+            "send: rank 0's input holds 2 blocks from 0, not 1+2");
   EXPECT_EQ(usage_error([&] { builder.send(0, in(0)); }),
             "send: rank 0 of 3 cannot talk to rank 0");
   EXPECT_NE(usage_error([&] { builder.recv(3, out(0)); }), "");
@@ -145,10 +145,10 @@ TEST(ScheduleBuilder, knows_which_runs_of_an_alltoall_are_consecutive) {
 
 TEST(ScheduleBuilder, orders_an_in_place_alltoall_by_position) {
   ScheduleBuilder builder(Collective::alltoall, Shape{1, 3, 0, true}, 1);
-  builder.recv(0, tmp(0, 1));    // 0
-  builder.send(0, in(3));        // 1: place 0
+  builder.recv(0, tmp(0, 1));       // 0
+  builder.send(0, in(3));           // 1: place 0
   builder.copy(tmp(0, 1), out(1));  // 2: place 0
-  builder.recv(2, out(7));       // 3: place 2
+  builder.recv(2, out(7));          // 3: place 2
   EXPECT_EQ(edges(std::move(builder).finish()), (Edges{{0, 2}, {1, 2}}));
 }
 

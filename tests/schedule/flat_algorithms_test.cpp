@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <string_view>
+#include <utility>
 
 #include "programs.hpp"
 
@@ -88,6 +89,28 @@ TEST(LimitInFlight, counts_a_message_of_several_runs_once) {
   const Schedule schedule = std::move(builder).finish();
   EXPECT_EQ(schedule.in_degrees, (std::vector<std::uint16_t>{0, 0, 1, 0}));
   EXPECT_EQ(schedule.first_successor, (std::vector<std::uint32_t>{0, 0, 1, 1, 1}));
+}
+
+TEST(FlatAlgorithms, take_a_radix_outside_the_proved_grid) {
+  constexpr std::pair<Collective, std::string_view> radixed[] = {
+      {Collective::allgather, "bruck"},
+      {Collective::allgather, "pat"},
+      {Collective::reduce_scatter, "pat"},
+      {Collective::alltoall, "bruck"},
+      {Collective::alltoall, "linear"}};
+  for (const auto& [collective, name] : radixed) {
+    const Algorithm& algorithm = find_algorithm(collective, name, "test");
+    for (const std::uint32_t radix : {0U, 1U, 7U, 0xffffffffU}) {
+      Params params;
+      params.radix = radix;
+      for (const Rank size : {1, 2, 7, 12}) {
+        for (const bool in_place : {false, true}) {
+          EXPECT_EQ(verify(algorithm, {0, size, 0, in_place}, params), std::nullopt)
+              << name << " P=" << size << " radix=" << radix;
+        }
+      }
+    }
+  }
 }
 
 TEST(FlatAlgorithms, stay_small_at_4096_ranks) {

@@ -12,13 +12,14 @@ TEST(Mutate, every_fault_is_rejected) {
   for (const Algorithm* algorithm : algorithms()) {
     for (const Rank size : {2, 3, 5, 7, 8, 13}) {
       const MutationReport report = mutation_test(*algorithm, size, 200, 1);
-      EXPECT_EQ(report.applied, 200U) << algorithm->name << " P=" << size;
+      const bool refused = verify_cases(*algorithm, size).empty();
+      EXPECT_EQ(report.applied, refused ? 0U : 200U) << algorithm->name << " P=" << size;
       EXPECT_EQ(report.rejected, report.applied);
       EXPECT_EQ(report.survivors, std::vector<std::string>{});
       applied += report.applied;
     }
   }
-  EXPECT_EQ(applied, algorithms().size() * 6 * 200);
+  EXPECT_GE(applied, algorithms().size() * 4 * 200);
 }
 
 TEST(Mutate, is_a_pure_function_of_the_seed_and_changes_something) {
@@ -59,17 +60,39 @@ TEST(Mutate, draws_many_kinds_of_faults_that_fail_in_every_way) {
   EXPECT_GE(kinds.size(), 6U);
 }
 
+TEST(Mutate, breaks_messages_of_several_runs) {
+  std::set<std::string> verbs;
+  const Algorithm& bruck = find_algorithm(Collective::alltoall, "bruck", "test");
+  const auto original = generate_all(bruck, {0, 7, 0, false}, {});
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    auto broken = original;
+    const std::string done = mutate(broken, seed);
+    if (done.empty()) continue;
+    EXPECT_NE(verify(Collective::alltoall, 0, false, broken), std::nullopt) << done;
+    for (const std::string verb :
+         {"travels alone", "travels with the next one", "a run of a message", "exchanged runs"}) {
+      if (done.find(verb) != std::string::npos) verbs.insert(verb);
+    }
+  }
+  EXPECT_GE(verbs.size(), 3U);
+}
+
 TEST(Mutate, reports_a_fault_that_the_verifier_lets_pass) {
   // An algorithm with a superfluous copy: dropping it is no fault, so it must show up as a
   // survivor.
-  const Algorithm wasteful{Collective::allreduce, "wasteful",
-                           [](const Shape& shape, const Params&) {
-                             ScheduleBuilder builder(Collective::allreduce, shape, 1);
-                             builder.copy(in(0), tmp(0, 0));
-                             builder.copy(in(0), out(0));
-                             return std::move(builder).finish();
-                           },
-                           "", ""};
+  const Algorithm wasteful{.collective = Collective::allreduce,
+                           .name = "wasteful",
+                           .generate =
+                               +[](const Shape& shape, const Params&) {
+                                 ScheduleBuilder builder(Collective::allreduce, shape, 1);
+                                 builder.copy(in(0), out(0));
+                                 builder.copy(out(0), tmp(0, 0));
+                                 builder.copy(tmp(0, 0), out(0));
+                                 return std::move(builder).finish();
+                               },
+                           .tunables = "",
+                           .summary = "",
+                           .cost = ""};
   const MutationReport report = mutation_test(wasteful, 1, 50, 1);
   EXPECT_EQ(report.applied, 50U);
   EXPECT_EQ(report.applied, report.rejected + report.survivors.size());

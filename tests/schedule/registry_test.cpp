@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
+#include "collectives/schedule/export.hpp"
 #include "programs.hpp"
 
 namespace commtune {
@@ -43,8 +44,13 @@ TEST(Registry, every_collective_has_an_algorithm) {
 TEST(FindAlgorithm, names_the_known_ones) {
   EXPECT_EQ(find_algorithm(Collective::barrier, "dissemination", "--algorithm").name,
             "dissemination");
-  EXPECT_EQ(usage_error([] { find_algorithm(Collective::broadcast, "ring", "--algorithm"); }),
-            "--algorithm: unknown algorithm broadcast/ring; known: binomial, scatter_allgather");
+  std::string known;
+  for (const Algorithm* algorithm : algorithms()) {
+    if (algorithm->collective != Collective::broadcast) continue;
+    known += (known.empty() ? "" : ", ") + std::string(algorithm->name);
+  }
+  EXPECT_EQ(usage_error([] { find_algorithm(Collective::broadcast, "none", "--algorithm"); }),
+            "--algorithm: unknown algorithm broadcast/none; known: " + known);
 }
 
 TEST(Generators, give_equal_schedules_for_equal_arguments) {
@@ -61,17 +67,38 @@ TEST(Generators, give_equal_schedules_for_equal_arguments) {
   }
 }
 
-TEST(Generators, read_only_the_tunables_they_declare) {
+std::string all_programs(const Algorithm& algorithm, Rank size, const Params& params) {
+  const Shape shape{0, size, 0, false};
+  if (!refusal(algorithm, shape, params).empty()) return "refused";
+  std::string text;
+  const auto schedules = generate_all(algorithm, shape, params);
+  for (Rank rank = 0; rank < size; ++rank) {
+    text += to_text(schedules[static_cast<std::size_t>(rank)], rank);
+  }
+  return text;
+}
+
+TEST(Generators, read_exactly_the_tunables_they_declare) {
+  struct Knob {
+    std::string_view name;
+    std::uint32_t Params::*member;
+    std::uint32_t other;
+  };
+  constexpr Knob knobs[] = {{"segments", &Params::segments, 4}, {"radix", &Params::radix, 3},
+                            {"channels", &Params::channels, 2}, {"leaders", &Params::leaders, 2},
+                            {"group", &Params::group, 3},       {"cluster", &Params::cluster, 2}};
   for (const Algorithm* algorithm : algorithms()) {
-    const Shape shape{1, 5, 0, false};
-    const auto reads = [&](std::string_view knob) {
-      return algorithm->tunables.find(knob) != std::string_view::npos;
-    };
-    const Schedule plain = algorithm->generate(shape, {1, 2});
-    EXPECT_EQ(algorithm->generate(shape, {4, 2}) == plain, !reads("segments"))
-        << identifier(*algorithm);
-    EXPECT_EQ(algorithm->generate(shape, {1, 4}) == plain, !reads("radix"))
-        << identifier(*algorithm);
+    for (const Knob& knob : knobs) {
+      Params params;
+      params.*knob.member = knob.other;
+      bool reads = false;
+      for (const Rank size : {5, 8, 9, 12}) {
+        reads =
+            reads || all_programs(*algorithm, size, params) != all_programs(*algorithm, size, {});
+      }
+      EXPECT_EQ(reads, algorithm->tunables.find(knob.name) != std::string_view::npos)
+          << identifier(*algorithm) << " " << knob.name;
+    }
   }
 }
 

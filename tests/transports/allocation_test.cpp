@@ -72,8 +72,8 @@ void exchange(Job& job, std::span<std::byte> out, std::span<std::byte> in, Count
 /// state is five rounds in a row without an allocation by any rank.
 int reach_steady_state(Job& job, bool leak_in_every_round) {
   constexpr int most_rounds = 60, steady_rounds = 5;
-  std::vector<std::byte> out(10'000), in(10'000);
-  Buffer from(job.transport, 10'000), into(job.transport, 10'000);
+  std::vector<std::byte> out(70'000), in(70'000);
+  Buffer from(job.transport, 70'000), into(job.transport, 70'000);
   Counter done(2);
   std::size_t expected = 0;
   int quiet = 0;

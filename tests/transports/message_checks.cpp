@@ -5,9 +5,9 @@
 namespace commtune::test {
 namespace {
 
-constexpr std::array<std::size_t, 19> sizes{0,     1,      8,      47,      48,     239,  240,
-                                            241,   1024,   1025,   4096,    8191,   8192, 8193,
-                                            32768, 100001, 262145, 1048577, 5242881};
+constexpr std::array<std::size_t, 20> sizes{0,     1,     8,      47,     48,      239,    240,
+                                            241,   1024,  1025,   4096,   8191,    8193,   65535,
+                                            16384, 65536, 100001, 262145, 1048577, 5242881};
 
 Rank right_of(const Job& job) { return (job.rank() + 1) % job.size(); }
 Rank left_of(const Job& job) { return (job.rank() + job.size() - 1) % job.size(); }

@@ -12,9 +12,9 @@ Rank other(const Job& job) { return 1 - job.rank(); }
 Rank right_of(const Job& job) { return (job.rank() + 1) % job.size(); }
 Rank left_of(const Job& job) { return (job.rank() + job.size() - 1) % job.size(); }
 
-constexpr std::array<std::size_t, 18> sizes{0,     1,     48,     49,     240,     241,
-                                            1024,  1025,  4096,   8191,   8192,    8193,
-                                            40000, 65536, 262144, 262145, 1000003, 5242880};
+constexpr std::array<std::size_t, 19> sizes{0,     1,      48,     49,      240,    241,   1024,
+                                            1025,  4096,   8191,   8192,    8193,   40000, 65535,
+                                            65536, 262144, 262145, 1000003, 5242880};
 
 /// Sizes of a sequence of messages, so that neighbours travel differently.
 std::size_t mixed_size(std::size_t number) {
