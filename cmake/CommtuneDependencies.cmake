@@ -69,6 +69,22 @@ else()
   endif()
 endif()
 
+set(COMMTUNE_GLOO_FOUND OFF)
+if(COMMTUNE_WITH_GLOO STREQUAL "OFF")
+  list(APPEND commtune_summary "  gloo: left out, COMMTUNE_WITH_GLOO=OFF")
+else()
+  find_package(Gloo CONFIG QUIET)
+  if(TARGET gloo)
+    set(COMMTUNE_GLOO_FOUND ON)
+    list(APPEND commtune_summary "  gloo: ${Gloo_DIR}")
+  elseif(COMMTUNE_WITH_GLOO STREQUAL "ON")
+    message(FATAL_ERROR "COMMTUNE_WITH_GLOO=ON but Gloo was not found: apt-get install libgloo-dev, "
+      "or give -DGloo_DIR=.../cmake/Gloo")
+  else()
+    list(APPEND commtune_summary "  gloo: left out, not found (apt-get install libgloo-dev)")
+  endif()
+endif()
+
 # Google Benchmark times the host kernels (microbench/kernels); the rest does not need it.
 find_package(benchmark QUIET)
 if(NOT benchmark_FOUND)

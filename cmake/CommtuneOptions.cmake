@@ -3,6 +3,8 @@ option(COMMTUNE_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
 set(COMMTUNE_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them: address,undefined or thread")
 set(COMMTUNE_WITH_MPI AUTO CACHE STRING "MPI modules: AUTO (when found), ON (required), OFF")
 set_property(CACHE COMMTUNE_WITH_MPI PROPERTY STRINGS AUTO ON OFF)
+set(COMMTUNE_WITH_GLOO AUTO CACHE STRING "Gloo as a library to compare with: AUTO (when found), ON (required), OFF")
+set_property(CACHE COMMTUNE_WITH_GLOO PROPERTY STRINGS AUTO ON OFF)
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)

@@ -161,6 +161,7 @@ int run_list(const ListArguments& arguments) {
 
 std::function<int()> add_list(CLI::App& app, const std::vector<std::string>&) {
   auto arguments = std::make_shared<ListArguments>();
+  add_algorithm_options(app);
   app.add_option("WHAT", arguments->what,
                  "tests, collectives, algorithms, transports, devices, models, strategies, "
                  "formats, dtypes or ops")

@@ -151,10 +151,6 @@ void add_job_options(CLI::App& app, RunOptions& o) {
             });
   add_value(app, "--device", "NAME", "where buffers live: host, cuda [host]",
             [&o](const std::string& text) { o.device = parse_device(text); });
-  add_value(app, "--plugin", "FILE.so", "a module with algorithms of your own",
-            [](const std::string& text) {
-              fail(Errc::unavailable, "--plugin {}: plug-ins are not in this build", text);
-            });
   add_value(app, "--timeout", "S", "no progress for S seconds ends the job [60]",
             [&o](const std::string& text) { o.timeout_s = parse_positive(text, "--timeout"); });
 }
@@ -266,6 +262,7 @@ void complete_transport(RunOptions& options, const LauncherEnvironment& launcher
 
 void add_run_options(CLI::App& app, RunOptions& options) {
   options.ranks = 0;  // not given
+  add_algorithm_options(app);
   add_job_options(app, options);
   add_call_options(app, options);
   add_sampling_options(app, options);

@@ -175,6 +175,7 @@ int run_verify(const VerifyArguments& arguments) {
 
 std::function<int()> add_verify(CLI::App& app, const std::vector<std::string>&) {
   auto arguments = std::make_shared<VerifyArguments>();
+  add_algorithm_options(app);
   app.add_option("COLLECTIVE", arguments->what, "COLLECTIVE or COLLECTIVE/ALGORITHM [all]")
       ->type_name("");
   app.add_option("--ranks", arguments->ranks, "numbers of ranks: 1:64, 96,100,1000:1025 [1:64]")

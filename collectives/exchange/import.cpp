@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "collectives/exchange/msccl_run.hpp"
+#include "collectives/schedule/counterexample.hpp"
 #include "core/error.hpp"
 
 namespace commtune {
@@ -20,16 +21,18 @@ constexpr std::string_view placement(bool in_place) {
 std::vector<Schedule> proved_schedules(const MscclProgram& program, bool in_place,
                                        const std::string& what, Facts& facts) {
   std::optional<Violation> violation;
-  std::string strays;
+  MscclRunResult result;
   for (const SendOrder order : {SendOrder::when_sent, SendOrder::when_received}) {
-    MscclRunResult result = run_msccl(program, in_place, order, what);
+    result = run_msccl(program, in_place, order, what);
     if (!result.in_order && order == SendOrder::when_sent) continue;
     violation = verify(program.collective, 0, in_place, result.schedules, &facts);
     if (!violation) return std::move(result.schedules);
-    strays = std::move(result.strays);
   }
-  fail(Errc::wrong_result, "{}: {}: {}: {}{}{}", what, placement(in_place), name(violation->kind),
-       violation->detail, strays.empty() ? "" : "; ", strays);
+  const std::string title = fmt::format("{}: {} of {} ranks {}", what, name(program.collective),
+                                        program.ranks(), placement(in_place));
+  fail(Errc::wrong_result, "{}{}{}",
+       counterexample(title, program.collective, 0, in_place, result.schedules, *violation),
+       result.strays.empty() ? "" : "\n", result.strays);
 }
 
 /// A name that --algorithm can be given.

@@ -30,15 +30,18 @@ class Interpreter {
   }
 
   MscclRunResult run() {
-    bool moved = true;
-    while (moved) {
-      moved = false;
+    for (;;) {
       ++round_;
+      std::vector<Thread*> side_by_side;
       for (Thread& thread : threads_) {
-        if (!ready(thread)) continue;
-        fire(thread);
-        moved = true;
+        if (ready(thread)) side_by_side.push_back(&thread);
       }
+      if (side_by_side.empty()) break;
+      for (const Thread* thread : side_by_side) {
+        if (!receives(step_of(*thread).type)) continue;
+        translation_.announce(arrivals_.at(incoming(*thread)).front().message);
+      }
+      for (Thread* thread : side_by_side) fire(*thread);
     }
     for (const Thread& thread : threads_) {
       if (!ended(thread)) fail(Errc::wrong_result, "{}: deadlock: {}", what_, chain(thread));

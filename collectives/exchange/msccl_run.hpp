@@ -7,9 +7,9 @@
 namespace commtune {
 
 struct MscclRunResult {
-  std::vector<Schedule> schedules;
-  bool in_order;       ///< see MscclTranslation::in_order
-  std::string strays;  ///< see MscclTranslation::strays
+  std::vector<Schedule> schedules = {};
+  bool in_order = true;       ///< see MscclTranslation::in_order
+  std::string strays = {};  ///< see MscclTranslation::strays
 };
 
 /// Runs an MSCCL program symbolically: thread blocks side by side, each step once what it waits for

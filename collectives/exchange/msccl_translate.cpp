@@ -26,7 +26,7 @@ MscclTranslation::MscclTranslation(const MscclProgram& source, bool in_place, bo
 std::optional<std::uint32_t> MscclTranslation::run(Rank gpu, const MscclStep& step, Rank send_peer,
                                                    std::optional<std::uint32_t> incoming) {
   if (step.type == MscclStepType::nop) return std::nullopt;
-  if (incoming) take(gpu, step, *incoming);
+  if (incoming) take(step, *incoming);
   Chunks chunks;
   if (incoming) {
     chunks =
@@ -76,9 +76,8 @@ void MscclTranslation::settle(Rank gpu, Chunks& chunks, std::size_t first, std::
   if (home) save_pending(gpu, stretch(chunks[first].place, count));
 }
 
-/// Checks the message that a step receives and puts it into the programs.
-void MscclTranslation::take(Rank gpu, const MscclStep& step, std::uint32_t id) {
-  Message& message = messages_[id];
+void MscclTranslation::take(const MscclStep& step, std::uint32_t id) {
+  const Message& message = messages_[id];
   if (message.chunks.size() != step.count) {
     fail(Errc::wrong_result, "{}: receives {} chunks of a message of {} from gpu {}", where_,
          step.count, message.chunks.size(), message.from);
@@ -86,8 +85,12 @@ void MscclTranslation::take(Rank gpu, const MscclStep& step, std::uint32_t id) {
   const std::size_t pair = static_cast<std::size_t>(message.from) * source_.gpus.size() +
                            static_cast<std::size_t>(message.to);
   if (message.sequence != received_[pair]++) in_order_ = false;
+}
+
+void MscclTranslation::announce(std::uint32_t id) {
   if (order_ == SendOrder::when_sent) return;
-  program(message.from).push_back({.kind = StepKind::send, .peer = gpu, .message = id});
+  const Message& message = messages_[id];
+  program(message.from).push_back({.kind = StepKind::send, .peer = message.to, .message = id});
   auto& pending = pending_[static_cast<std::size_t>(message.from)];
   pending.erase(std::find(pending.begin(), pending.end(), id));
 }

@@ -21,6 +21,8 @@ class MscclTranslation {
 
   /// Names the step that is told next, for errors.
   void begin(std::string where) { where_ = std::move(where); }
+  /// `message` is about to be received. Told for all that are received side by side, then run().
+  void announce(std::uint32_t message);
   /// Runs `step` of `gpu`. `incoming` is the message it receives; returns the one it sends.
   std::optional<std::uint32_t> run(Rank gpu, const MscclStep& step, Rank send_peer,
                                    std::optional<std::uint32_t> incoming);
@@ -62,7 +64,7 @@ class MscclTranslation {
   Chunks copy(Rank gpu, const MscclStep&);
   void store(Rank gpu, const MscclStep&, const Chunks&);
   std::uint32_t send(Rank gpu, Rank to, Chunks);
-  void take(Rank gpu, const MscclStep&, std::uint32_t message);
+  void take(const MscclStep&, std::uint32_t message);
   void require_same_blocks(const Chunks& a, const Chunks& b) const;
   /// `sums` has the places.
   void add_reduce(Rank gpu, const Chunks& a, const Chunks& b, Chunks& sums, std::size_t first,

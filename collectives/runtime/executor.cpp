@@ -95,28 +95,44 @@ std::uint64_t wave_width(const Transport& transport, const Algorithm& algorithm,
   return std::max<std::uint64_t>(1, bytes / element);
 }
 
-Lowering lowering_for(const Transport& transport, const Call& call, std::uint64_t width) {
+/// The most that can be read in place without ranks waiting for each other in a circle. Every rank
+/// comes to the same answer, from the programs of all; with very many ranks that is not worth it.
+ViewUse safe_views(const Algorithm& algorithm, Shape shape, const Params& params, bool copy_views) {
+  constexpr Rank most = 64;
+  if (shape.size > most) return ViewUse::cautious;
+  std::vector<Plan> plans;
+  for (shape.rank = 0; shape.rank < shape.size; ++shape.rank) {
+    plans.push_back(make_plan(algorithm.generate(shape, params), shape.in_place,
+                              {.views = ViewUse::full, .copy_views = copy_views}));
+  }
+  return completes(plans) ? ViewUse::full : ViewUse::cautious;
+}
+
+Lowering lowering_for(const Transport& transport, const Algorithm& algorithm, const Shape& shape,
+                      const Params& params, const Call& call, std::uint64_t width) {
   const Capabilities can = transport.capabilities();
+  if (!can.views) return {};
   // Messages up to the eager size travel by value whatever memory they come from.
   const std::uint64_t bytes = width * size_of(call.type);
   const bool by_value = !parted(call.collective) && bytes <= can.eager_bytes;
   constexpr std::uint64_t worth_a_step = 64 * 1024;
-  return {.views = can.views,
-          .private_input = can.views && !by_value && !transport.shares(call.input),
-          .private_output = can.views && !by_value && !transport.shares(call.output),
-          .copy_views = can.views && bytes >= worth_a_step};
+  const bool copy_views = bytes >= worth_a_step;
+  return {.views = safe_views(algorithm, shape, params, copy_views),
+          .private_input = !by_value && !transport.shares(call.input),
+          .private_output = !by_value && !transport.shares(call.output),
+          .copy_views = copy_views};
 }
 
 /// Runs a schedule over successive windows of the buffers, a few waves in flight, each with its own
 /// lane and scratch memory.
 class ScheduledOperation final : public Operation {
  public:
-  ScheduledOperation(Transport& transport, const Schedule& schedule, const Call& call,
-                     const Limits& limits, std::uint64_t width)
+  ScheduledOperation(Transport& transport, Plan plan, const Call& call, const Limits& limits,
+                     std::uint64_t width)
       : transport_(transport),
         call_(call),
         width_(width),
-        plan_(make_plan(schedule, call.in_place, lowering_for(transport, call, width))),
+        plan_(std::move(plan)),
         full_(plan_, call, transport.size(), width),
         binding_(make_binding(transport, plan_, call, limits)) {
     const std::uint64_t longest = counts_of(call).largest();
@@ -237,8 +253,9 @@ std::unique_ptr<Operation> prepare(Transport& transport, const Algorithm& algori
   const std::string refused = refusal(algorithm, shape, params);
   require(refused.empty(), "{}/{}: {}", name(algorithm.collective), algorithm.name, refused);
   const std::uint64_t width = wave_width(transport, algorithm, shape, params, call, limits);
-  return std::make_unique<ScheduledOperation>(transport, algorithm.generate(shape, params), call,
-                                              limits, width);
+  Plan plan = make_plan(algorithm.generate(shape, params), call.in_place,
+                        lowering_for(transport, algorithm, shape, params, call, width));
+  return std::make_unique<ScheduledOperation>(transport, std::move(plan), call, limits, width);
 }
 
 }  // namespace commtune

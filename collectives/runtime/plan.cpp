@@ -215,7 +215,8 @@ class Planner {
     set_runs(first_run, id, end);
     if (what.count == 0) return emit_.finish();
     const bool several = end - id > 1;
-    if (lowering_.views && (several || lowering_.copy_views || analysis_.elided[id])) {
+    const bool copied = lowering_.views == ViewUse::full && (several || lowering_.copy_views);
+    if (copied || all_elided(id, end)) {
       const std::uint32_t view = emit_.new_view(mine);
       emit_.step().view = view;
       emit_.finish();
@@ -235,6 +236,13 @@ class Planner {
     emit_.finish();
     unpack(id, end,
            [&](StepId run) { return packed(slot, run, first_run, first_run + (run - id)); });
+  }
+
+  bool all_elided(StepId id, StepId end) const {
+    for (; id < end; ++id) {
+      if (!analysis_.elided[id]) return false;
+    }
+    return true;
   }
 
   /// Copies those runs of a message that must land to their places.

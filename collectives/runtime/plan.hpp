@@ -32,12 +32,24 @@ struct PlanStep {
   std::uint32_t first_operand = 0, operands = 0;
 };
 
+/// Which messages are read where they lie. A sender's memory is then not free until the receiver
+/// has read it, so a receiver that itself waits for a send may wait in a circle.
+enum class ViewUse : std::uint8_t {
+  none,
+  /// Only where reading waits for nothing but the message and earlier ones, which cannot close a
+  /// circle: in any execution the programs allow without views, the earliest unfinished message can
+  /// always go on.
+  cautious,
+  /// Wherever the readers are local steps. Right only if completes() says so.
+  full
+};
+
 /// What a transport and the caller's buffers allow.
 struct Lowering {
-  bool views = false;  ///< peers read memory of the transport in place
+  ViewUse views = ViewUse::none;  ///< other than none: peers read memory of the transport in place
   /// The caller's buffer is memory that peers cannot read; only with `views`.
   bool private_input = false, private_output = false;
-  /// With `views`: copies of large messages are steps of the plan, which can be cut into pieces.
+  /// With full views: copies of large messages are steps of the plan, which can be cut into pieces.
   bool copy_views = false;
 };
 
@@ -60,5 +72,9 @@ struct Plan {
 };
 
 Plan make_plan(const Schedule&, bool in_place, const Lowering&);
+
+/// Whether the plans of all ranks run to their end, plans[r] being rank r's, with one receive
+/// posted at a time and sends that complete when their message has been read.
+bool completes(const std::vector<Plan>& plans);
 
 }  // namespace commtune

@@ -1,5 +1,7 @@
 #include "collectives/runtime/plan_analysis.hpp"
 
+#include <algorithm>
+
 namespace commtune {
 namespace {
 
@@ -11,16 +13,20 @@ bool same_place(BufferId buffer, std::uint16_t slot, const Step& writer) {
 
 }  // namespace
 
-PlanAnalysis::PlanAnalysis(const Schedule& schedule, bool views)
+PlanAnalysis::PlanAnalysis(const Schedule& schedule, ViewUse views)
     : wrote_a(schedule.steps.size(), none),
       wrote_b(schedule.steps.size(), none),
       elided(schedule.steps.size(), false),
       fused(schedule.steps.size(), none),
       taken(schedule.steps.size(), false) {
   find_writers(schedule);
-  if (!views) return;
+  if (views == ViewUse::none) return;
   find_elided(schedule);
-  find_fused(schedule);
+  if (views == ViewUse::full) {
+    find_fused(schedule);
+  } else {
+    keep_cautious(schedule);
+  }
 }
 
 void PlanAnalysis::find_writers(const Schedule& schedule) {
@@ -56,6 +62,43 @@ void PlanAnalysis::find_elided(const Schedule& schedule) {
     }
   }
   for (StepId id = 0; id < steps; ++id) elided[id] = elided[id] && read[id];
+}
+
+void PlanAnalysis::keep_cautious(const Schedule& schedule) {
+  while (drop_circular(schedule)) {
+  }
+}
+
+/// One pass with the present choice; true when it was changed. What lands after all waits for more
+/// than what does not, so the passes end when nothing changes.
+bool PlanAnalysis::drop_circular(const Schedule& schedule) {
+  const auto steps = static_cast<StepId>(schedule.steps.size());
+  struct Past {
+    bool sends = false;           // some send must complete first
+    std::int64_t last_recv = -1;  // the last recv that must arrive first
+  };
+  std::vector<Past> past(steps);
+  bool changed = false;
+  for (StepId id = 0; id < steps; ++id) {
+    const Step& step = schedule.steps[id];
+    for (const StepId writer : {wrote_a[id], wrote_b[id]}) {
+      if (writer == none || !elided[writer]) continue;
+      if (!past[id].sends && past[id].last_recv <= writer) continue;
+      elided[writer] = false;
+      changed = true;
+    }
+    Past mine = past[id];
+    if (step.kind == StepKind::send) mine.sends = true;
+    if (step.kind == StepKind::recv) {
+      if (elided[id]) mine = {};
+      mine.last_recv = std::max(mine.last_recv, std::int64_t{id});
+    }
+    for (const StepId to : schedule.successors_of(id)) {
+      past[to].sends = past[to].sends || mine.sends;
+      past[to].last_recv = std::max(past[to].last_recv, mine.last_recv);
+    }
+  }
+  return changed;
 }
 
 void PlanAnalysis::find_fused(const Schedule& schedule) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <vector>
 
+#include "collectives/runtime/plan.hpp"
 #include "collectives/schedule/schedule.hpp"
 
 namespace commtune {
@@ -14,7 +15,7 @@ struct PlanAnalysis {
   /// never holds more of a lane's slots than the transport has.
   static constexpr std::size_t most_held = 16;
 
-  PlanAnalysis(const Schedule&, bool views);
+  PlanAnalysis(const Schedule&, ViewUse);
 
   std::vector<StepId> wrote_a, wrote_b;  ///< who wrote the scratch that a step reads; none
   std::vector<bool> elided;              ///< recv runs that are read in the message, not landed
@@ -24,6 +25,9 @@ struct PlanAnalysis {
  private:
   void find_writers(const Schedule&);
   void find_elided(const Schedule&);
+  /// Takes back what is not sure to end; see ViewUse::cautious.
+  void keep_cautious(const Schedule&);
+  bool drop_circular(const Schedule&);
   void find_fused(const Schedule&);
   bool chains(const Schedule&, StepId first, StepId second) const;
 };

@@ -12,6 +12,13 @@ BlockSpace block_space(Collective collective, const Shape& shape, std::uint32_t 
   const auto rank = static_cast<std::uint32_t>(shape.rank);
   const auto size = static_cast<std::uint32_t>(shape.size);
   const bool root = shape.rank == shape.root;
+  const std::uint64_t parts_in_all = !parted(collective) ? 1
+                                     : collective == Collective::alltoall
+                                         ? std::uint64_t{size} * size
+                                         : size;
+  require(blocks <= std::numeric_limits<std::uint32_t>::max() / parts_in_all,
+          "schedule: {} of {} ranks with {} blocks per part has more blocks than can be numbered",
+          name(collective), size, blocks);
   const Range none{}, all{0, blocks}, parts{0, blocks * size}, part{rank * blocks, blocks};
   switch (collective) {
     case Collective::allreduce:

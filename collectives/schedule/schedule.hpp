@@ -109,7 +109,8 @@ struct BlockSpace {
   Range input, output;
   bool operator==(const BlockSpace&) const = default;
 };
-/// `blocks` per vector, or per part where the collective is parted().
+/// `blocks` per vector, or per part where the collective is parted(). Throws Error(usage) beyond
+/// 2^32 blocks.
 BlockSpace block_space(Collective, const Shape&, std::uint32_t blocks);
 
 /// Numbers the blocks of one rank's input and output storage, aliased when in place.

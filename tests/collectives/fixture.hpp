@@ -1,4 +1,6 @@
 #pragma once
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <gtest/gtest.h>
 #include <string>
@@ -7,6 +9,7 @@
 #include "collectives/runtime/operation.hpp"
 #include "collectives/runtime/reference.hpp"
 #include "core/error.hpp"
+#include "core/process.hpp"
 #include "transports/job.hpp"
 
 namespace commtune::test {
@@ -58,6 +61,38 @@ inline void expect_job(const std::string& transport, int ranks,
     return 0;
   });
   EXPECT_EQ(outcome.status, 0) << transport << " with " << ranks << " ranks: " << outcome.reason;
+}
+
+/// Why mpi cannot run here; empty when it can.
+inline std::string mpi_missing() {
+  for (const TransportInfo& info : transports()) {
+    if (info.name == "mpi" && !info.available) return info.reason;
+  }
+  return {};
+}
+
+/// expect_job over mpi: starts this program again, for the current test alone, under mpirun. Does
+/// not return in the started ranks.
+inline void expect_mpi_job(int ranks, const std::function<void(Job&)>& body) {
+  const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
+  LaunchOptions options;
+  options.transport = "mpi";
+  options.ranks = ranks;
+  options.timeout_s = 60;
+  options.argv = {self_path(),
+                  std::string("--gtest_filter=") + test.test_suite_name() + "." + test.name(),
+                  "--gtest_brief=1"};
+  const bool is_rank = !launcher_environment().kind.empty();
+  const Outcome outcome = run_job(options, [&](Job& job) {
+    body(job);
+    return 0;
+  });
+  if (is_rank) {
+    if (!outcome.reason.empty()) std::fprintf(stderr, "%s\n", outcome.reason.c_str());
+    std::fflush(nullptr);
+    std::_Exit(outcome.status);
+  }
+  EXPECT_EQ(outcome.status, 0) << "mpi with " << ranks << " ranks: " << outcome.reason;
 }
 
 }  // namespace commtune::test

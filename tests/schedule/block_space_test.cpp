@@ -48,6 +48,15 @@ TEST(BlockSpace, numbers_alltoall_by_sender_and_receiver) {
   EXPECT_EQ(blocks_of(space.output), (std::vector<std::uint32_t>{2, 3, 8, 9, 14, 15}));
 }
 
+TEST(BlockSpace, refuses_more_blocks_than_can_be_numbered) {
+  EXPECT_EQ(block_space(Collective::alltoall, {0, 65535, 0, false}, 1).blocks, 65535U * 65535U);
+  EXPECT_EQ(usage_error([] {
+              block_space(Collective::alltoall, {0, 65536, 0, false}, 1);
+            }),
+            "schedule: alltoall of 65536 ranks with 1 blocks per part has more blocks than can be "
+            "numbered");
+}
+
 TEST(Range, finds_blocks_of_strided_runs) {
   const Range range{2, 6, 2, 6};  // 2 3, 8 9, 14 15
   for (const std::uint32_t block : {2U, 3U, 8U, 9U, 14U, 15U}) {

@@ -80,4 +80,6 @@ class MpiLibrary final : public Library {
 }  // namespace
 }  // namespace commtune
 
-extern "C" commtune::Library* commtune_open_library() { return new commtune::MpiLibrary; }
+extern "C" commtune::Library* commtune_open_library(const commtune::Job&, const char*) {
+  return new commtune::MpiLibrary;
+}
