@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include "collectives/libraries/library.hpp"
+#include "collectives/schedule/params.hpp"
 #include "commands/command.hpp"
 #include "commands/recorded_job.hpp"
 #include "core/error.hpp"
@@ -45,20 +47,25 @@ void require_ranks(const BenchArguments& arguments) {
   }
 }
 
-/// An algorithm that one of the tests has is skipped by the others; one that none has is a mistake.
+/// An algorithm that one of the tests has is skipped by the others; one that none has, or that none
+/// has with these parameters, is a mistake.
 void require_algorithms(const RunOptions& options, const std::vector<const Benchmark*>& chosen) {
   for (const std::string& name : options.algorithms) {
-    if (name == "auto" || name == "all" || name == "native") continue;
-    const Benchmark* last = nullptr;
-    const bool known = std::any_of(chosen.begin(), chosen.end(), [&](const Benchmark* benchmark) {
-      if (!benchmark->collective) return false;
-      last = benchmark;
-      const auto all = algorithms();
-      return std::any_of(all.begin(), all.end(), [&](const Algorithm* algorithm) {
-        return algorithm->collective == *benchmark->collective && algorithm->name == name;
-      });
-    });
-    if (!known && last != nullptr) find_algorithm(*last->collective, name, "--algorithm");
+    if (name == "auto" || name == "all" || names_library(name)) continue;
+    const AlgorithmSpec spec = parse_algorithm_spec(name, "--algorithm");
+    std::string problem;
+    bool served = false;
+    for (const Benchmark* benchmark : chosen) {
+      if (served || !benchmark->collective) continue;
+      try {
+        params_of(spec, find_algorithm(*benchmark->collective, spec.name, "--algorithm"),
+                  "--algorithm");
+        served = true;
+      } catch (const Error& error) {
+        problem = error.what();
+      }
+    }
+    if (!served && !problem.empty()) fail(Errc::usage, "{}", problem);
   }
 }
 
@@ -91,17 +98,12 @@ std::vector<std::string> options_without_effect(const RunOptions& options,
   return notes;
 }
 
-Params params_from_json(const Json& json, const std::string& where) {
-  Params params;
-  StrictObject object(json, where);
-  if (object.find("segments") != nullptr) {
-    params.segments = static_cast<std::uint32_t>(object.count("segments"));
+Params params_from_json(const Json& json, const Algorithm& algorithm, const std::string& where) {
+  AlgorithmSpec spec{std::string(algorithm.name), {}};
+  for (const auto& [knob, value] : json.items()) {
+    spec.knobs.emplace_back(knob, value.is_string() ? value.get<std::string>() : value.dump());
   }
-  if (object.find("radix") != nullptr) {
-    params.radix = static_cast<std::uint32_t>(object.count("radix"));
-  }
-  object.finish();
-  return params;
+  return params_of(spec, algorithm, where);
 }
 
 /// The transport that the table was measured over, empty when it does not say.
@@ -165,8 +167,8 @@ AutoSelect select_from(std::shared_ptr<const DecisionTable> table, const RunOpti
       const TableRule& rule = rule_for(entry->rules, bytes);
       if (rule.algorithm != default_algorithm) {
         const std::string where = fmt::format("--table {}", path.string());
-        return Selection{&find_algorithm(collective, rule.algorithm, where),
-                         params_from_json(rule.params, where),
+        const Algorithm& algorithm = find_algorithm(collective, rule.algorithm, where);
+        return Selection{&algorithm, params_from_json(rule.params, algorithm, where),
                          fmt::format("table {}", path.filename().string())};
       }
     }

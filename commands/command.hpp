@@ -20,8 +20,9 @@ struct Command {
 };
 std::span<const Command* const> commands() noexcept;
 
-/// Declares --plugin and --schedule, which add algorithms while the command line is parsed. Declared
-/// before options whose values may name these algorithms: options are parsed in that order.
+/// Declares --plugin and --schedule, which add algorithms while the command line is parsed.
+/// Declared before options whose values may name these algorithms: options are parsed in that
+/// order.
 void add_algorithm_options(CLI::App& app);
 
 /// Declares the options that bench, replay and tune share (interface: docs/measuring.md) and fills

@@ -41,7 +41,9 @@ std::string goal_form(const ExportArguments& arguments, const Algorithm& algorit
 }
 std::string msccl_form(const ExportArguments& arguments, const Algorithm& algorithm,
                        const Schedules& all) {
-  return to_msccl(all, algorithm.collective, arguments.shape.in_place, algorithm.name);
+  // Unlike the algorithm, the program serves one number of ranks.
+  const std::string name = fmt::format("{}_{}ranks", algorithm.name, all.size());
+  return to_msccl(all, algorithm.collective, arguments.shape.in_place, name);
 }
 
 struct Form {

@@ -6,6 +6,7 @@
 #include <link.h>
 #include <memory>
 
+#include "collectives/libraries/library.hpp"
 #include "commands/command.hpp"
 #include "commands/limits.hpp"
 #include "core/error.hpp"
@@ -62,6 +63,18 @@ Json mpi_library() {
   return {{"version", version}, {"path", path}};
 }
 
+/// Gloo has no call that tells its version: that of the headers it was built with stands in.
+Json gloo_library() {
+  try {
+    const LoadedLibrary gloo = identify_library("gloo");
+    if (gloo.path.empty()) return {{"version", nullptr}, {"path", "missing: not in this build"}};
+    const std::string version = fmt::format("{} (headers {})", gloo.version, gloo.built_version);
+    return {{"version", version}, {"path", gloo.path}};
+  } catch (const Error& error) {
+    return {{"version", nullptr}, {"path", fmt::format("missing: {}", error.what())}};
+  }
+}
+
 Json describe_topology() {
   const Topology topology = discover_topology();
   const Placement placement = current_placement();
@@ -93,6 +106,7 @@ Json describe_libraries() {
   return {{"hwloc", library(hwloc_version, "libhwloc")},
           {"openblas", library(blas_version(), "libopenblas")},
           {"mpi", mpi_library()},
+          {"gloo", gloo_library()},
           {"fmt", library(fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100,
                                       FMT_VERSION % 100),
                           "libfmt")},

@@ -2,12 +2,15 @@
 #include <memory>
 
 #include "collectives/schedule/algorithm.hpp"
+#include "collectives/schedule/params.hpp"
+#include "collectives/schedule/verify.hpp"
 #include "commands/command.hpp"
 #include "core/error.hpp"
 #include "core/json.hpp"
 #include "core/types.hpp"
 #include "dnn_proxy/importers/importer.hpp"
 #include "microbench/benchmark.hpp"
+#include "microbench/choice.hpp"
 #include "transports/job.hpp"
 
 namespace commtune {
@@ -46,6 +49,40 @@ Json list_collectives() {
   return items;
 }
 
+/// An algorithm that is named by no default is chosen by the one that runs it: "".
+Json default_parameters(const Algorithm& algorithm) {
+  Json object = params_json(algorithm, Params{});
+  for (const auto& [knob, value] : values_of(Params{}, algorithm.tunables)) {
+    if (value.empty()) object[std::string(knob)] = "";
+  }
+  return object;
+}
+
+/// The small numbers of ranks that the algorithm refuses with its default parameters.
+Json refusals(const Algorithm& algorithm) {
+  constexpr Rank most_ranks = 16;
+  Json refused = Json::array();
+  for (Rank ranks = 1; ranks <= most_ranks; ++ranks) {
+    const std::string reason = refusal(algorithm, Shape{.size = ranks}, Params{});
+    if (!reason.empty()) refused.push_back({{"ranks", ranks}, {"reason", reason}});
+  }
+  return refused;
+}
+
+/// What a proof at 5 ranks finds out, or at the smallest number of at least 3 that is not refused;
+/// null where nothing is combined.
+Json keeps_rank_order(const Algorithm& algorithm) {
+  constexpr Rank most_ranks = 64;
+  if (!reduces(algorithm.collective)) return nullptr;
+  Shape shape{.size = 5};
+  if (!refusal(algorithm, shape, Params{}).empty()) shape.size = 3;
+  while (shape.size <= most_ranks && !refusal(algorithm, shape, Params{}).empty()) ++shape.size;
+  if (shape.size > most_ranks) return nullptr;
+  Facts facts;
+  const bool proved = !verify(algorithm, shape, Params{}, &facts);
+  return proved ? Json(facts.keeps_order) : Json(nullptr);
+}
+
 Json list_algorithms() {
   Json items = Json::array();
   for (const Algorithm* algorithm : algorithms()) {
@@ -53,7 +90,15 @@ Json list_algorithms() {
                       algorithm->summary);
     entry["collective"] = name(algorithm->collective);
     entry["algorithm"] = algorithm->name;
-    entry["tunables"] = algorithm->tunables;
+    entry["tunables"] = Json::array();
+    for (const auto& [knob, value] : values_of(Params{}, algorithm->tunables)) {
+      entry["tunables"].push_back(knob);
+    }
+    entry["parameters"] = default_parameters(*algorithm);
+    entry["cost"] = algorithm->cost;
+    entry["needs"] = algorithm->needs;
+    entry["refused_at"] = refusals(*algorithm);
+    entry["keeps_rank_order"] = keeps_rank_order(*algorithm);
     items.push_back(std::move(entry));
   }
   return items;

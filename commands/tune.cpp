@@ -10,6 +10,7 @@
 #include "core/sizes.hpp"
 #include "core/topology.hpp"
 #include "transports/job.hpp"
+#include "tuning/candidates.hpp"
 #include "tuning/search.hpp"
 
 namespace commtune {
@@ -109,6 +110,9 @@ int run_tune(TuneArguments& arguments) {
   const SearchOptions search = search_options(arguments);
   const bool ranks_given = options.ranks != 0;
   complete_run_options(options);
+  for (const Collective collective : search.collectives) {
+    require_tunable(options.transport, collective);
+  }
   check_place(options, arguments.force);
   if (!ranks_given && !options.launcher.empty()) options.ranks = 0;  // the launcher's own number
 

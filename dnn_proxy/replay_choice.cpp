@@ -1,3 +1,4 @@
+#include "collectives/schedule/params.hpp"
 #include "core/error.hpp"
 #include "dnn_proxy/replay_engine.hpp"
 
@@ -23,8 +24,11 @@ CallChoice choose(const CallSpec& spec, const std::vector<std::string>& names, R
   for (const std::string& name : names) {
     if (name == "auto") break;
     if (name == "native") return {"native", "native", "the library's own choice", nullptr, {}};
-    if (const Algorithm* algorithm = find_named(spec.collective, name))
-      return {name, name, "asked by name", algorithm, {}};
+    const AlgorithmSpec asked = parse_algorithm_spec(name, "--algorithm");
+    if (const Algorithm* algorithm = find_named(spec.collective, asked.name)) {
+      return {name, asked.name, "asked by name", algorithm,
+              params_of(asked, *algorithm, "--algorithm")};
+    }
   }
   return choose_auto(spec, size, select);
 }
@@ -37,9 +41,10 @@ std::vector<CallChoice> choose_algorithms(const ReplayPlan& plan,
   for (const std::string& name : names) {
     if (name == "auto" || name == "native") continue;
     require(name != "all", "--algorithm all: a replay runs one algorithm per collective");
+    const std::string asked = parse_algorithm_spec(name, "--algorithm").name;
     bool fits = false;
     for (const CallSpec& spec : plan.calls)
-      fits = fits || find_named(spec.collective, name) != nullptr;
+      fits = fits || find_named(spec.collective, asked) != nullptr;
     require(fits, "--algorithm '{}': no collective of this workload has such an algorithm", name);
   }
   std::vector<CallChoice> choices;

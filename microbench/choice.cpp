@@ -17,16 +17,22 @@ const Algorithm* find_named(Collective collective, std::string_view name) {
   return nullptr;
 }
 
-Choice native_choice(BenchContext& context) {
-  Choice choice{.asked = "native", .algorithm = nullptr, .params = {}, .evidence = "", .skip = ""};
-  if (context.library() == nullptr) choice.skip = context.library_missing();
-  return choice;
+Choice library_choice(BenchContext& context, const std::string& name) {
+  const bool told = name.find('/') != std::string::npos;
+  const std::string evidence = told ? "asked by name" : "the library's default";
+  return {.asked = name,
+          .algorithm = nullptr,
+          .library = context.library(name),
+          .params = {},
+          .evidence = name == "native" ? "" : evidence,
+          .skip = context.library_missing(name)};
 }
 
 Choice named_choice(Collective collective, const std::string& text) {
   const AlgorithmSpec spec = parse_algorithm_spec(text, "--algorithm");
   Choice choice{.asked = text,
                 .algorithm = find_named(collective, spec.name),
+                .library = nullptr,
                 .params = {},
                 .evidence = "asked by name",
                 .skip = ""};
@@ -55,6 +61,7 @@ std::vector<Choice> choose(BenchContext& context, Collective collective, std::ui
       const Selection selection = context.select(collective, bytes);
       add({.asked = "auto",
            .algorithm = selection.algorithm,
+           .library = nullptr,
            .params = selection.params,
            .evidence = selection.evidence,
            .skip = ""});
@@ -64,9 +71,9 @@ std::vector<Choice> choose(BenchContext& context, Collective collective, std::ui
           add(named_choice(collective, std::string(algorithm->name)));
         }
       }
-      if (context.library() != nullptr) add(native_choice(context));
-    } else if (name == "native") {
-      add(native_choice(context));
+      if (context.library("native") != nullptr) add(library_choice(context, "native"));
+    } else if (names_library(name)) {
+      add(library_choice(context, name));
     } else {
       add(named_choice(collective, name));
     }
@@ -89,12 +96,12 @@ Json params_json(const Algorithm& algorithm, const Params& params) {
 }
 
 void require_algorithm_name(std::string_view name, std::string_view what) {
-  if (name == "auto" || name == "all" || name == "native") return;
+  if (name == "auto" || name == "all" || names_library(name)) return;
   const AlgorithmSpec spec = parse_algorithm_spec(name, what);
   std::set<std::string_view> known;
   for (const Algorithm* algorithm : algorithms()) known.insert(algorithm->name);
   if (known.count(spec.name) == 0) {
-    std::string names = "auto, all, native";
+    std::string names = fmt::format("auto, all, {}", library_names());
     for (const std::string_view each : known) names += fmt::format(", {}", each);
     fail(Errc::usage, "{} '{}': unknown algorithm; valid: {}", what, name, names);
   }

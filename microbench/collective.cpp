@@ -51,12 +51,23 @@ Call describe_call(const BenchContext& context, std::uint64_t count) {
   return call;
 }
 
+/// As total_bytes() counts: all parts, of alltoall those that a rank sends on average.
+std::uint64_t uneven_bytes(const Call& call, Rank ranks) {
+  const std::uint64_t elements =
+      std::accumulate(call.counts.begin(), call.counts.end(), std::uint64_t{0});
+  const auto senders =
+      call.collective == Collective::alltoall ? static_cast<std::uint64_t>(ranks) : 1;
+  return elements * size_of(call.type) / senders;
+}
+
 void describe_row(Row& row, const Call& call, std::uint64_t bytes_asked,
                   const RunOptions& options) {
   row.count = call.count;
   row.bytes_asked = bytes_asked;
   row.bytes_per_rank = call.count * size_of(call.type);
-  row.bytes_total = total_bytes(call.collective, row.ranks, row.bytes_per_rank);
+  row.bytes_total = call.counts.empty()
+                        ? total_bytes(call.collective, row.ranks, row.bytes_per_rank)
+                        : uneven_bytes(call, row.ranks);
   row.in_place = call.in_place;
   if (!call.counts.empty()) row.params["parts"] = "1, 2 and 0 times the size, in turn";
   if (call.collective != Collective::barrier) row.dtype = name(call.type);
@@ -76,15 +87,15 @@ Row prepare_all(BenchContext& context, const Choice& choice, const Call& call, s
   std::string problem;
   bool refused = false;
   try {
-    if (choice.algorithm == nullptr) problem = context.library()->unsupported(call);
+    if (choice.library != nullptr) problem = choice.library->unsupported(call);
     refused = !problem.empty();
     if (!refused) {
       const bool rotate = context.options().rotate_root && rooted(call.collective);
       prepared.memory = std::make_unique<CallSlots>(job.transport, call, pairs, rotate, kind);
       for (const CallSlot& slot : prepared.memory->slots()) {
         prepared.operations.push_back(
-            choice.algorithm == nullptr
-                ? context.library()->prepare(slot.call)
+            choice.library != nullptr
+                ? choice.library->prepare(slot.call)
                 : prepare(job.transport, *choice.algorithm, choice.params, slot.call));
       }
     }
@@ -106,13 +117,13 @@ Row prepare_all(BenchContext& context, const Choice& choice, const Call& call, s
   return row;
 }
 
-/// The call with the output where a library leaves it: MPI broadcasts from the root's one buffer,
-/// and in place some results lie at the front of the input.
-Call library_result(BenchContext& context, const CallSlot& slot) {
+/// The call with the output where a library leaves it: libraries broadcast from the root's one
+/// buffer, and in place some results lie at the front of the input.
+Call library_result(BenchContext& context, const Library& library, const CallSlot& slot) {
   Call call = slot.call;
   if (call.collective == Collective::broadcast && call.root == context.job().rank()) {
     call.output = slot.input;
-  } else if (call.in_place && context.library()->result_at_front(call.collective)) {
+  } else if (call.in_place && library.result_at_front(call.collective)) {
     call.output = slot.input.first(output_bytes(call, context.job().size(), context.job().rank()));
   }
   return call;
@@ -132,7 +143,8 @@ void check_results(BenchContext& context, const Choice& choice, Prepared& prepar
     fill_input(slot.call, job.rank(), job.size(), seed, slot.input, slot.output);
     prepared.operations[i % slots.size()]->run();
     job.monitor.beat(i);
-    const Call call = choice.algorithm == nullptr ? library_result(context, slot) : slot.call;
+    const Call call =
+        choice.library != nullptr ? library_result(context, *choice.library, slot) : slot.call;
     const CheckResult result = check_output(call, job.rank(), job.size(), seed);
     summary.add(result.wrong, result.max_ulp,
                 fmt::format("element {}: got {}, expected {}", result.first_index, result.got,
@@ -155,12 +167,12 @@ Series time_operations(BenchContext& context, Prepared& prepared, std::size_t sw
       [&sweep](std::uint64_t) { sweep(); }, run_next);
 }
 
-void describe_algorithm(BenchContext& context, const Choice& choice, Row& row) {
+void describe_algorithm(const Choice& choice, Row& row) {
   row.algorithm_asked = choice.asked;
   row.algorithm_evidence = choice.evidence;
   if (choice.algorithm == nullptr) {
     row.algorithm_used = "unknown";
-    if (context.library() != nullptr) row.library = context.library()->name();
+    if (choice.library != nullptr) row.library = choice.library->name();
     return;
   }
   row.algorithm_used = choice.algorithm->name;
@@ -183,8 +195,12 @@ void describe_off_node(BenchContext& context, const Choice& choice, const Call& 
 void run_choice(BenchContext& context, const Choice& choice, const Call& call, BufferKind kind,
                 Row row) {
   context.describe_buffers(row, kind);
-  describe_algorithm(context, choice, row);
+  describe_algorithm(choice, row);
   if (!choice.skip.empty()) return context.skip(std::move(row), choice.skip);
+  if (choice.algorithm != nullptr) {
+    std::string refused = context.refusal_of(*choice.algorithm, choice.params, call);
+    if (!refused.empty()) return context.skip(std::move(row), std::move(refused));
+  }
   Job& job = context.job();
   const std::string operation = fmt::format("{}/{}", row.test, choice.asked);
   context.announce(operation, row);
@@ -224,10 +240,14 @@ void run_choice(BenchContext& context, const Choice& choice, const Call& call, B
   const Series series = time_operations(context, prepared, plan.sweep_bytes);
   context.probe(row, 1);
   context.record_series(row, series);
-  if (choice.algorithm == nullptr) {
-    const std::string observed = context.library()->observed_algorithm(call.collective);
+  if (choice.library != nullptr) {
+    const std::string observed = choice.library->observed_algorithm(call.collective);
     if (!observed.empty()) row.algorithm_used = observed;
-    row.algorithm_evidence = observed.empty() ? "not observed" : "traced";
+    if (observed.empty()) {
+      row.algorithm_evidence = "not observed";
+    } else if (choice.evidence.empty()) {
+      row.algorithm_evidence = "traced";
+    }
   }
   check_results(context, choice, prepared, row);
   describe_off_node(context, choice, call, row);
@@ -253,7 +273,7 @@ void run_collective_benchmark(BenchContext& context) {
         Row row = context.new_row();
         describe_row(row, call, asked, options);
         if (sized && count == 0 && asked != 0) {
-          describe_algorithm(context, choice, row);
+          describe_algorithm(choice, row);
           context.skip(std::move(row),
                        fmt::format("no whole {} element in {} bytes", name(options.dtype), asked));
           continue;

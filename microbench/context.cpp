@@ -12,9 +12,11 @@
 namespace commtune {
 namespace {
 
-bool wants_library(const std::vector<std::string>& algorithms) {
-  return std::any_of(algorithms.begin(), algorithms.end(),
-                     [](const std::string& name) { return name == "native" || name == "all"; });
+Json library_json(const LoadedLibrary& identity) {
+  return {{"name", identity.name},
+          {"version", identity.version},
+          {"path", identity.path},
+          {"built_version", identity.built_version}};
 }
 
 Json sample_line(const Row& row, const std::vector<double>& samples_us) {
@@ -49,23 +51,45 @@ BenchContext::BenchContext(Job& job, const BenchPlan& plan, std::ostream& out)
   for (const std::uint8_t any : allgather_value(job.bootstrap, crowded)) {
     oversubscribed_ = oversubscribed_ || any != 0;
   }
-  if (wants_library(plan.options.algorithms)) open_collective_library();
+  open_libraries();
   open_files();
 }
 
-void BenchContext::open_collective_library() {
+void BenchContext::open_libraries() {
+  const auto& asked = options().algorithms;
+  for (const std::string& name : asked) {
+    if (names_library(name) && library(name) == nullptr) {
+      libraries_[name].library = open_library(job_, name);
+    }
+  }
+  const bool all = std::find(asked.begin(), asked.end(), "all") != asked.end();
+  if (!all || library("native") != nullptr) return;
+  OpenedLibrary& native = libraries_["native"];
   try {
-    library_ = open_library(job_);
+    native.library = open_library(job_);
   } catch (const Error& error) {
-    const auto& asked = options().algorithms;
-    if (std::find(asked.begin(), asked.end(), "native") != asked.end()) throw;
-    library_missing_ = error.what();
+    native.missing = error.what();
   }
 }
 
+Library* BenchContext::library(const std::string& name) const {
+  const auto found = libraries_.find(name);
+  return found == libraries_.end() ? nullptr : found->second.library.get();
+}
+
+std::string BenchContext::library_missing(const std::string& name) const {
+  const auto found = libraries_.find(name);
+  return found == libraries_.end() ? "" : found->second.missing;
+}
+
 void BenchContext::open_files() {
-  const Json run = describe_run(job_, options(), clocks_.error_us);
+  Json run = describe_run(job_, options(), clocks_.error_us);
   if (job_.rank() != 0) return;
+  for (const auto& [name, opened] : libraries_) {
+    if (opened.library == nullptr) continue;
+    const LoadedLibrary identity = opened.library->identity();
+    if (!identity.name.empty()) run["libraries"][name] = library_json(identity);
+  }
   file_ = std::make_unique<ResultFile>(options().output, run);
   report_ = make_report(options().format, out_);
   report_->begin(run);
@@ -166,11 +190,25 @@ void BenchContext::record_check(Row& row, const CheckSummary& mine) {
   row.reason = fmt::format("wrong data: {} elements; first: {}", row.check_wrong, where);
 }
 
+std::string BenchContext::refusal_of(const Algorithm& algorithm, const Params& params,
+                                     const Call& call) const {
+  Shape shape{.size = job_.size(), .root = call.root, .in_place = call.in_place};
+  const bool rotate = options().rotate_root && rooted(call.collective);
+  if (!rotate) return refusal(algorithm, shape, params);
+  std::string reason;
+  for (shape.root = 0; shape.root < job_.size() && reason.empty(); ++shape.root) {
+    reason = refusal(algorithm, shape, params);
+  }
+  return reason;
+}
+
 const std::string& BenchContext::fault_of(const Algorithm& algorithm, const Params& params,
                                           const Call& call) {
   constexpr Rank largest_proof = 256;
+  constexpr std::string_view every_knob =
+      "segments,radix,channels,leaders,group,cluster,intra,inter";
   const auto [entry, fresh] =
-      faults_.try_emplace({&algorithm, params.segments, params.radix, call.in_place});
+      faults_.try_emplace({&algorithm, describe(params, every_knob), call.in_place});
   std::string& fault = entry->second;
   if (!fresh || !plan_.prove || job_.size() > largest_proof) return fault;
   const bool rotate = options().rotate_root && rooted(call.collective);

@@ -39,10 +39,14 @@ class BenchContext {
   const NodeMap& nodes() const noexcept { return nodes_; }
   std::size_t cache_bytes() const noexcept { return cache_bytes_; }
   std::size_t private_cache_bytes() const noexcept { return private_cache_bytes_; }
-  /// Null when the transport has no collective library; library_missing() says why.
-  Library* library() noexcept { return library_.get(); }
-  const std::string& library_missing() const noexcept { return library_missing_; }
+  /// A library of the options by the name it was asked for, "native" also with `all`. Null when it
+  /// cannot be had; library_missing() says why.
+  Library* library(const std::string& name) const;
+  std::string library_missing(const std::string& name) const;
   Selection select(Collective, std::uint64_t bytes) const;
+  /// Why the algorithm cannot serve `call` on this job's ranks, for the first root that it refuses
+  /// of those that will be used; empty when it can.
+  std::string refusal_of(const Algorithm&, const Params&, const Call&) const;
   /// What verify() finds wrong with the schedule that `call` would run, for every root that will be
   /// used; empty when it is proved or too large to be. Equal on all ranks; remembered.
   const std::string& fault_of(const Algorithm&, const Params&, const Call&);
@@ -71,7 +75,7 @@ class BenchContext {
 
  private:
   void open_files();
-  void open_collective_library();
+  void open_libraries();
 
   Job& job_;
   const BenchPlan& plan_;
@@ -81,14 +85,17 @@ class BenchContext {
   MachineProbe probe_;
   std::size_t cache_bytes_ = 0, private_cache_bytes_ = 0;
   bool oversubscribed_ = false;
-  std::unique_ptr<Library> library_;
-  std::string library_missing_;
+  struct OpenedLibrary {
+    std::unique_ptr<Library> library;
+    std::string missing;
+  };
+  std::map<std::string, OpenedLibrary, std::less<>> libraries_;
   const Benchmark* benchmark_ = nullptr;
   std::unique_ptr<ResultFile> file_;
   std::unique_ptr<Report> report_;
   std::ofstream samples_;
   std::uint64_t failed_rows_ = 0;
-  std::map<std::tuple<const Algorithm*, std::uint32_t, std::uint32_t, bool>, std::string> faults_;
+  std::map<std::tuple<const Algorithm*, std::string, bool>, std::string> faults_;
 };
 
 }  // namespace commtune

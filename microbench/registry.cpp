@@ -12,6 +12,7 @@
   X(alltoall)                  \
   X(alltoallv)                 \
   X(barrier)                   \
+  X(bound)                     \
   X(broadcast)                 \
   X(exscan)                    \
   X(gather)                    \

@@ -42,6 +42,9 @@ struct Capabilities {
   bool views = false;           ///< post_view() works
   bool mapped_memory = false;   ///< allocate() gives memory that peers read in place (one copy)
   bool simulated_time = false;  ///< now_ns() is virtual
+  /// From this size on, a message from memory that peers cannot read in place still costs only one
+  /// copy; 0: it never does.
+  std::size_t single_copy_bytes = 0;
   std::size_t eager_bytes = 0;  ///< a send up to this size completes without its receiver
 };
 

@@ -133,10 +133,11 @@ std::vector<Candidate> mpich_candidates(Collective collective, int ranks) {
   return candidates;
 }
 
-std::vector<Candidate> own_candidates(Collective collective) {
+std::vector<Candidate> own_candidates(Collective collective, int ranks) {
   std::vector<Candidate> candidates;
   for (const Algorithm* algorithm : algorithms()) {
     if (algorithm->collective != collective) continue;
+    if (!refusal(*algorithm, Shape{.size = ranks}, Params{}).empty()) continue;
     Candidate candidate;
     candidate.algorithm = algorithm->name;
     candidate.bench_algorithm = algorithm->name;
@@ -155,11 +156,19 @@ Candidate default_candidate(std::string_view transport) {
 }
 
 std::vector<Candidate> candidates_of(std::string_view library, Collective collective, int ranks) {
+  if (library != own_library) require_tunable("mpi", collective);
   if (library == "openmpi") return open_mpi_candidates(collective, ranks);
   if (library == "mpich") return mpich_candidates(collective, ranks);
-  if (library == own_library) return own_candidates(collective);
+  if (library == own_library) return own_candidates(collective, ranks);
   fail(Errc::usage, "tune knows the algorithms of openmpi, mpich and {}, not of \"{}\"",
        own_library, library);
+}
+
+void require_tunable(std::string_view transport, Collective collective) {
+  require(transport != "mpi" || collective != Collective::sendrecv,
+          "COLLECTIVE {}: MPI has no such collective, so there is nothing to tune over mpi; use "
+          "--transport shm or threads",
+          name(collective));
 }
 
 std::string label(const Candidate& candidate) {

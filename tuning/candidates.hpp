@@ -27,6 +27,10 @@ Candidate default_candidate(std::string_view transport);
 /// that cannot run with `ranks` ranks are left out. Throws Error(usage) for other libraries.
 std::vector<Candidate> candidates_of(std::string_view library, Collective collective, int ranks);
 
+/// Throws Error(usage) that names the collective where MPI has none of that name and `transport`
+/// would have it tune MPI's.
+void require_tunable(std::string_view transport, Collective collective);
+
 /// "segmented_ring segsize=64K".
 std::string label(const Candidate&);
 

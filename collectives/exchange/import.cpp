@@ -30,9 +30,11 @@ std::vector<Schedule> proved_schedules(const MscclProgram& program, bool in_plac
   }
   const std::string title = fmt::format("{}: {} of {} ranks {}", what, name(program.collective),
                                         program.ranks(), placement(in_place));
-  fail(Errc::wrong_result, "{}{}{}",
-       counterexample(title, program.collective, 0, in_place, result.schedules, *violation),
-       result.strays.empty() ? "" : "\n", result.strays);
+  std::string story =
+      counterexample(title, program.collective, 0, in_place, result.schedules, *violation) +
+      result.strays;
+  while (!story.empty() && story.back() == '\n') story.pop_back();
+  fail(Errc::wrong_result, "{}", story);
 }
 
 /// A name that --algorithm can be given.

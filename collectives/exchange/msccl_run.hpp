@@ -8,7 +8,7 @@ namespace commtune {
 
 struct MscclRunResult {
   std::vector<Schedule> schedules = {};
-  bool in_order = true;       ///< see MscclTranslation::in_order
+  bool in_order = true;     ///< see MscclTranslation::in_order
   std::string strays = {};  ///< see MscclTranslation::strays
 };
 

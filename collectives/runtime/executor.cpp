@@ -84,7 +84,7 @@ std::uint64_t wave_width(const Transport& transport, const Algorithm& algorithm,
   const std::uint64_t element = size_of(call.type), longest = counts_of(call).largest();
   std::uint64_t bytes = limits.wave_bytes;
   if (bytes == Limits::by_cache) {
-    bytes = transport.capabilities().views ? caches().own / 2 : 0;
+    bytes = transport.capabilities().views ? caches().own / 4 : 0;
     if (algorithm.collective == Collective::alltoall) {
       bytes = std::max<std::uint64_t>(bytes / static_cast<std::uint64_t>(shape.size), 4096);
     }
@@ -115,11 +115,17 @@ Lowering lowering_for(const Transport& transport, const Algorithm& algorithm, co
   // Messages up to the eager size travel by value whatever memory they come from.
   const std::uint64_t bytes = width * size_of(call.type);
   const bool by_value = !parted(call.collective) && bytes <= can.eager_bytes;
+  const auto is_private = [&](std::span<const std::byte> data) {
+    return !data.empty() && !transport.shares(data);
+  };
+  const bool private_input = is_private(call.input), private_output = is_private(call.output);
+  // Peers fetch large messages from private memory themselves; staging would be a second copy.
+  const bool staged = !by_value && (can.single_copy_bytes == 0 || bytes < can.single_copy_bytes);
   constexpr std::uint64_t worth_a_step = 64 * 1024;
-  const bool copy_views = bytes >= worth_a_step;
+  const bool copy_views = bytes >= worth_a_step && !private_input && !private_output;
   return {.views = safe_views(algorithm, shape, params, copy_views),
-          .private_input = !by_value && !transport.shares(call.input),
-          .private_output = !by_value && !transport.shares(call.output),
+          .private_input = staged && private_input,
+          .private_output = staged && private_output,
           .copy_views = copy_views};
 }
 

@@ -29,8 +29,8 @@ class Rehearsal {
       for (StepId id = 0; id < plans_[r].steps.size(); ++id) {
         if (ranks_[r].waiting[id] == 0 && is_local(r, id)) ready_.emplace_back(r, id);
       }
-      issue(r);
     }
+    for (std::size_t r = 0; r < ranks_.size(); ++r) issue(r);
     while (!ready_.empty()) {
       const auto [r, id] = ready_.back();
       ready_.pop_back();

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <mutex>
+#include <set>
 
 #include "core/error.hpp"
 #include "core/sizes.hpp"
@@ -36,12 +39,26 @@ bool reads(std::string_view tunables, std::string_view knob) {
   return false;
 }
 
-/// The registry's own copy of an algorithm's name, which lives as long as the program.
-std::string_view registered_name(std::string_view text, std::string_view what) {
-  for (const Algorithm* algorithm : algorithms()) {
-    if (algorithm->name == text) return algorithm->name;
+/// Equal text that lives as long as the program, as Params needs it. Ranks may be threads.
+std::string_view kept_text(std::string_view text) {
+  static std::mutex mutex;
+  static std::set<std::string, std::less<>> texts;
+  const std::lock_guard lock(mutex);
+  return *texts.emplace(text).first;
+}
+
+/// Names of algorithms that exist, joined by "+".
+std::string_view known_names(std::string_view text, std::string_view what) {
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('+', begin), text.size());
+    const std::string_view name = text.substr(begin, end - begin);
+    const auto all = algorithms();
+    require(std::any_of(all.begin(), all.end(),
+                        [name](const Algorithm* algorithm) { return algorithm->name == name; }),
+            "{}: there is no algorithm '{}'", what, name);
+    begin = end + 1;
   }
-  fail(Errc::usage, "{}: there is no algorithm '{}'", what, text);
+  return kept_text(text);
 }
 
 }  // namespace
@@ -93,7 +110,7 @@ Params params_of(const AlgorithmSpec& spec, const Algorithm& algorithm, std::str
             name(algorithm.collective), algorithm.name, knob,
             algorithm.tunables.empty() ? "none" : algorithm.tunables);
     for (const NameKnob& each : name_knobs) {
-      if (each.name == knob) params.*each.member = registered_name(value, what);
+      if (each.name == knob) params.*each.member = known_names(value, what);
     }
     for (const NumberKnob& each : number_knobs) {
       if (each.name != knob) continue;

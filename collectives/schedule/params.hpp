@@ -20,8 +20,8 @@ struct AlgorithmSpec {
 /// Throws Error(usage) that starts with `what` on anything but name[:knob=value]....
 AlgorithmSpec parse_algorithm_spec(std::string_view text, std::string_view what);
 /// Default parameters with the knobs of `spec` applied. Throws Error(usage) that starts with `what`
-/// on a knob that the algorithm does not read or a value that is no number (an algorithm's name for
-/// intra and inter).
+/// on a knob that the algorithm does not read or a value that is no number (for intra and inter:
+/// names of algorithms, joined by "+").
 Params params_of(const AlgorithmSpec&, const Algorithm&, std::string_view what);
 
 }  // namespace commtune

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "tests/collectives/fixture.hpp"
+#include "tests/collectives/guarded_memory.hpp"
 
 namespace {
 std::atomic<std::uint64_t> allocations{0};
@@ -29,9 +30,12 @@ namespace {
 /// Allocations of three runs, after two that may grow the transport's queues. Ranks are processes,
 /// so that each counts only its own.
 std::uint64_t allocations_of(Job& job, const Algorithm& algorithm, const Call& call,
-                             const Limits& limits) {
-  CallBuffers buffers(job.transport, call);
-  const auto operation = prepare(job.transport, algorithm, {}, buffers.call, limits);
+                             const Limits& limits, bool shared) {
+  GuardedMemory memory(job.transport, shared,
+                       GuardedMemory::call_bytes(call, job.size(), job.rank()));
+  Call bound = call;
+  memory.bind(bound, job.size(), job.rank(), 0);
+  const auto operation = prepare(job.transport, algorithm, {}, bound, limits);
   for (int i = 0; i < 2; ++i) operation->run();
   job.bootstrap.barrier();
   const std::uint64_t before = allocations.load();
@@ -44,22 +48,32 @@ std::uint64_t allocations_of(Job& job, const Algorithm& algorithm, const Call& c
   return after - before;
 }
 
+/// Every algorithm, in packed messages and waves too.
+void expect_no_allocations(Job& job, bool shared) {
+  for (const Algorithm* algorithm : algorithms()) {
+    if (!refusal(*algorithm, {0, job.size(), 0, false}, {}).empty()) continue;
+    for (const std::uint64_t count : {std::uint64_t{3}, std::uint64_t{100'000}}) {
+      if (algorithm->collective == Collective::barrier && count != 3) continue;
+      const Call call{.collective = algorithm->collective,
+                      .count = algorithm->collective == Collective::barrier ? 0 : count};
+      const auto found = allocations_of(job, *algorithm, call, {.wave_bytes = 64 * 1024}, shared);
+      if (found != 0) {
+        fail(Errc::wrong_result, "{}, {} memory: {} allocations",
+             text_of(call, algorithm->name, job.size()), shared ? "shared" : "private", found);
+      }
+    }
+  }
+}
+
 TEST(Allocation, start_and_progress_allocate_nothing) {
   for (const int ranks : {1, 2, 3, 5}) {
-    expect_job("shm", ranks, [](Job& job) {
-      for (const Algorithm* algorithm : algorithms()) {
-        for (const std::uint64_t count : {std::uint64_t{3}, std::uint64_t{100'000}}) {
-          if (algorithm->collective == Collective::barrier && count != 3) continue;
-          const Call call{.collective = algorithm->collective,
-                          .count = algorithm->collective == Collective::barrier ? 0 : count};
-          const auto count_of = allocations_of(job, *algorithm, call, {.wave_bytes = 64 * 1024});
-          if (count_of != 0) {
-            fail(Errc::wrong_result, "{}: {} allocations",
-                 text_of(call, algorithm->name, job.size()), count_of);
-          }
-        }
-      }
-    });
+    expect_job("shm", ranks, [](Job& job) { expect_no_allocations(job, true); });
+  }
+}
+
+TEST(Allocation, start_and_progress_allocate_nothing_with_private_memory) {
+  for (const int ranks : {2, 3}) {
+    expect_job("shm", ranks, [](Job& job) { expect_no_allocations(job, false); });
   }
 }
 

@@ -33,8 +33,10 @@ std::string text_of(const Case& task, Rank size) {
                      name(call.collective), task.algorithm->name,
                      describe(task.params, task.algorithm->tunables), size, call.count,
                      name(call.type), name(call.op), call.root, call.in_place ? " in place" : "",
-                     task.shared ? "shared" : "private", task.shift,
-                     static_cast<std::int64_t>(task.limits.wave_bytes));
+                     task.mixed    ? "mixed"
+                     : task.shared ? "shared"
+                                   : "private",
+                     task.shift, static_cast<std::int64_t>(task.limits.wave_bytes));
 }
 
 std::vector<Params> variants_of(const Algorithm& algorithm, Rank size) {
@@ -79,6 +81,7 @@ std::vector<Case> all_cases(Rank size) {
         Case made = like;
         made.call.in_place = in_place;
         made.shared = shared;
+        made.mixed = number % 5 == 4;
         made.limits = limits_at(number++, like.call.count);
         made.shift = number % 3 * size_of(made.call.type);
         if (refusal(*made.algorithm, {0, size, made.call.root, in_place}, made.params).empty()) {
@@ -160,6 +163,7 @@ std::vector<Case> thinned_cases(Rank size, std::size_t setting) {
         made.call.root = static_cast<Rank>((number * 5 + nth) % static_cast<std::size_t>(size));
       made.call.in_place = (number + number / 7) % 2 == 1;
       made.shared = (number / 2 + nth) % 2 == 0;
+      made.mixed = number % 5 == 4;
       made.shift = number % 3 * size_of(what.type);
       const Shape shape{0, size, made.call.root, made.call.in_place};
       if (!refusal(*algorithm, shape, made.params).empty()) made.params = {};

@@ -14,6 +14,7 @@ struct Case {
   Call call;  ///< without buffers
   Limits limits;
   bool shared = true;     ///< memory of the transport
+  bool mixed = false;     ///< the other kind of memory on odd ranks
   std::size_t shift = 0;  ///< of the buffers beyond a cache line
 };
 std::string text_of(const Case&, Rank size);

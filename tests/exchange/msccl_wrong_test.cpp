@@ -55,15 +55,18 @@ TEST(WrongMscclProgram, a_chunk_in_the_wrong_place_is_found) {
   ProgramText program = ring_program();
   program.gpus[1][0].steps[3].dst = "o0";
   const std::string text = refused(program);
-  expect_contains(text, "f: out of place: unwritten: rank 1: nothing writes output block 2");
+  expect_contains(
+      text,
+      "f: allgather of 3 ranks out of place\nunwritten: rank 1: nothing writes output block 2");
   expect_contains(text, "gpu 1: the place of output block 0 holds block 2 at the end");
 }
 
 TEST(WrongMscclProgram, a_missing_reduction_leaves_a_wrong_value) {
   ProgramText program = exchange_program(false);
   program.gpus[1][0].steps[1].type = "r";
-  expect_contains(refused(program),
-                  "f: out of place: wrong_value: rank 1: output block 0 is wrong");
+  const std::string text = refused(program);
+  expect_contains(text, "wrong_value: rank 1: output block 0 is wrong");
+  expect_contains(text, "block 0 of rank 1's output holds the inputs of 0\n");
 }
 
 TEST(WrongMscclProgram, a_missing_wait_is_a_race) {

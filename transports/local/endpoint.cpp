@@ -24,8 +24,11 @@ std::string_view Endpoint::name() const noexcept {
 }
 
 Capabilities Endpoint::capabilities() const noexcept {
-  return {
-      .views = true, .mapped_memory = true, .simulated_time = false, .eager_bytes = inline_bytes};
+  return {.views = true,
+          .mapped_memory = true,
+          .simulated_time = false,
+          .single_copy_bytes = fabric_.remote_reads() ? remote_bytes : 0,
+          .eager_bytes = inline_bytes};
 }
 
 Peer& Endpoint::make_peer(Rank other, Lane lane) {

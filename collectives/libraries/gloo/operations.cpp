@@ -71,8 +71,8 @@ template <class Options>
 class GlooOperation final : public Operation {
  public:
   using Run = void (*)(Options&);
-  GlooOperation(Options options, Run run, std::vector<std::byte> scratch = {})
-      : scratch_(std::move(scratch)), options_(std::move(options)), run_(run) {}
+  GlooOperation(Options options, Run collective, std::vector<std::byte> scratch = {})
+      : scratch_(std::move(scratch)), options_(std::move(options)), run_(collective) {}
 
   void start() override {
     try {

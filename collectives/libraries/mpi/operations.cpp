@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "collectives/libraries/mpi/calls.hpp"
 #include "core/error.hpp"
 
 namespace commtune {
@@ -78,46 +79,38 @@ MPI_Op mpi_op(ReduceOp op) {
   return MPI_OP_NULL;
 }
 
-/// Counts and displacements of the parts of one buffer, as the v-collectives take them.
-struct Parts {
-  std::vector<int> counts, displacements;
-  void add(std::uint64_t count) {
-    const int next = counts.empty() ? 0 : displacements.back() + counts.back();
-    counts.push_back(static_cast<int>(count));
-    displacements.push_back(next);
-  }
-};
-
 class MpiOperation final : public Operation {
  public:
   MpiOperation(MPI_Comm comm, const Call& call)
-      : comm_(comm),
-        collective_(call.collective),
-        uneven_(!call.counts.empty()),
-        count_(static_cast<int>(call.count)),
-        root_(call.root),
-        type_(mpi_type(call.type)),
-        op_(mpi_op(call.op)),
-        source_(call.input.data()),
-        target_(call.output.data()) {
+      : c_{.comm = comm,
+           .collective = call.collective,
+           .uneven = !call.counts.empty(),
+           .count = static_cast<int>(call.count),
+           .root = call.root,
+           .type = mpi_type(call.type),
+           .op = mpi_op(call.op),
+           .source = call.input.data(),
+           .target = call.output.data(),
+           .sent = {},
+           .received = {}} {
     MPI_Comm_rank(comm, &rank_);
     MPI_Comm_size(comm, &size_);
-    if (uneven_) set_parts(call);
+    if (c_.uneven) set_parts(call);
     if (call.in_place) set_in_place(call);
     // MPI_Bcast works on one buffer; out of place, the root sends from its input.
-    if (collective_ == Collective::broadcast && rank_ == root_) {
-      target_ = const_cast<std::byte*>(call.input.data());
+    if (c_.collective == Collective::broadcast && rank_ == c_.root) {
+      c_.target = const_cast<std::byte*>(call.input.data());
     }
   }
 
   void run() override {
-    if (collective_ == Collective::sendrecv) return exchange();
-    check_mpi(uneven_ ? blocking_uneven() : blocking(), "collective");
+    if (c_.collective == Collective::sendrecv) return exchange();
+    check_mpi(blocking(c_), "collective");
   }
   void start() override {
     // One buffer for both directions cannot be in flight in both at once.
-    if (collective_ == Collective::sendrecv) return in_place_ ? exchange() : post_exchange();
-    check_mpi(uneven_ ? nonblocking_uneven() : nonblocking(), "non-blocking collective");
+    if (c_.collective == Collective::sendrecv) return in_place_ ? exchange() : post_exchange();
+    check_mpi(nonblocking(c_, requests_), "non-blocking collective");
   }
   bool progress() override {
     int done = 0;
@@ -132,30 +125,30 @@ class MpiOperation final : public Operation {
   void set_parts(const Call& call) {
     const auto ranks = static_cast<std::size_t>(size_), me = static_cast<std::size_t>(rank_);
     for (std::size_t r = 0; r < ranks; ++r) {
-      if (collective_ == Collective::alltoall) {
-        sent_.add(call.counts[me * ranks + r]);
-        received_.add(call.counts[r * ranks + me]);
+      if (c_.collective == Collective::alltoall) {
+        c_.sent.add(call.counts[me * ranks + r]);
+        c_.received.add(call.counts[r * ranks + me]);
       } else {
-        sent_.add(call.counts[r]);
+        c_.sent.add(call.counts[r]);
       }
     }
-    if (collective_ == Collective::sendrecv) {
-      sent_count_ = sent_.counts[me];
-      received_count_ = sent_.counts[static_cast<std::size_t>(previous())];
+    if (c_.collective == Collective::sendrecv) {
+      sent_count_ = c_.sent.counts[me];
+      received_count_ = c_.sent.counts[static_cast<std::size_t>(previous())];
     }
-    count_ = sent_.counts[me];
+    c_.count = c_.sent.counts[me];
   }
 
   void set_in_place(const Call& call) {
-    const bool rooted_here = !rooted(collective_) || rank_ == root_;
-    switch (collective_) {
+    const bool rooted_here = !rooted(c_.collective) || rank_ == c_.root;
+    switch (c_.collective) {
       case Collective::reduce_scatter:
-        target_ = const_cast<std::byte*>(call.input.data());
-        source_ = MPI_IN_PLACE;
+        c_.target = const_cast<std::byte*>(call.input.data());
+        c_.source = MPI_IN_PLACE;
         break;
       case Collective::scatter:
         // The root's part stays where it is.
-        if (rooted_here) target_ = MPI_IN_PLACE;
+        if (rooted_here) c_.target = MPI_IN_PLACE;
         break;
       case Collective::broadcast:
       case Collective::sendrecv:
@@ -168,163 +161,39 @@ class MpiOperation final : public Operation {
       case Collective::gather:
       case Collective::scan:
       case Collective::exscan:
-        if (rooted_here) source_ = MPI_IN_PLACE;
+        if (rooted_here) c_.source = MPI_IN_PLACE;
         break;
     }
     // Rank 0 has no result of MPI_Exscan; in place it still names the buffer that holds its input.
-    if (collective_ == Collective::exscan) target_ = const_cast<std::byte*>(call.input.data());
+    if (c_.collective == Collective::exscan) c_.target = const_cast<std::byte*>(call.input.data());
     in_place_ = true;
-  }
-
-  int blocking() {
-    switch (collective_) {
-      case Collective::allreduce:
-        return MPI_Allreduce(source_, target_, count_, type_, op_, comm_);
-      case Collective::reduce:
-        return MPI_Reduce(source_, target_, count_, type_, op_, root_, comm_);
-      case Collective::broadcast:
-        return MPI_Bcast(target_, count_, type_, root_, comm_);
-      case Collective::allgather:
-        return MPI_Allgather(source_, count_, type_, target_, count_, type_, comm_);
-      case Collective::reduce_scatter:
-        return MPI_Reduce_scatter_block(source_, target_, count_, type_, op_, comm_);
-      case Collective::alltoall:
-        return MPI_Alltoall(source_, count_, type_, target_, count_, type_, comm_);
-      case Collective::gather:
-        return MPI_Gather(source_, count_, type_, target_, count_, type_, root_, comm_);
-      case Collective::scatter:
-        return MPI_Scatter(source_, count_, type_, target_, count_, type_, root_, comm_);
-      case Collective::scan:
-        return MPI_Scan(source_, target_, count_, type_, op_, comm_);
-      case Collective::exscan:
-        return MPI_Exscan(source_, target_, count_, type_, op_, comm_);
-      case Collective::barrier:
-        return MPI_Barrier(comm_);
-      case Collective::sendrecv:
-        break;
-    }
-    return MPI_ERR_OTHER;
-  }
-
-  int blocking_uneven() {
-    const int* counts = sent_.counts.data();
-    const int* places = sent_.displacements.data();
-    switch (collective_) {
-      case Collective::allgather:
-        return MPI_Allgatherv(source_, count_, type_, target_, counts, places, type_, comm_);
-      case Collective::reduce_scatter:
-        return MPI_Reduce_scatter(source_, target_, counts, type_, op_, comm_);
-      case Collective::alltoall:
-        return MPI_Alltoallv(source_, counts, places, type_, target_, received_.counts.data(),
-                             received_.displacements.data(), type_, comm_);
-      case Collective::gather:
-        return MPI_Gatherv(source_, count_, type_, target_, counts, places, type_, root_, comm_);
-      case Collective::scatter:
-        return MPI_Scatterv(source_, counts, places, type_, target_, count_, type_, root_, comm_);
-      case Collective::allreduce:
-      case Collective::reduce:
-      case Collective::broadcast:
-      case Collective::scan:
-      case Collective::exscan:
-      case Collective::sendrecv:
-      case Collective::barrier:
-        break;
-    }
-    return MPI_ERR_OTHER;
-  }
-
-  int nonblocking() {
-    MPI_Request* request = requests_;
-    switch (collective_) {
-      case Collective::allreduce:
-        return MPI_Iallreduce(source_, target_, count_, type_, op_, comm_, request);
-      case Collective::reduce:
-        return MPI_Ireduce(source_, target_, count_, type_, op_, root_, comm_, request);
-      case Collective::broadcast:
-        return MPI_Ibcast(target_, count_, type_, root_, comm_, request);
-      case Collective::allgather:
-        return MPI_Iallgather(source_, count_, type_, target_, count_, type_, comm_, request);
-      case Collective::reduce_scatter:
-        return MPI_Ireduce_scatter_block(source_, target_, count_, type_, op_, comm_, request);
-      case Collective::alltoall:
-        return MPI_Ialltoall(source_, count_, type_, target_, count_, type_, comm_, request);
-      case Collective::gather:
-        return MPI_Igather(source_, count_, type_, target_, count_, type_, root_, comm_, request);
-      case Collective::scatter:
-        return MPI_Iscatter(source_, count_, type_, target_, count_, type_, root_, comm_, request);
-      case Collective::scan:
-        return MPI_Iscan(source_, target_, count_, type_, op_, comm_, request);
-      case Collective::exscan:
-        return MPI_Iexscan(source_, target_, count_, type_, op_, comm_, request);
-      case Collective::barrier:
-        return MPI_Ibarrier(comm_, request);
-      case Collective::sendrecv:
-        break;
-    }
-    return MPI_ERR_OTHER;
-  }
-
-  int nonblocking_uneven() {
-    const int* counts = sent_.counts.data();
-    const int* places = sent_.displacements.data();
-    MPI_Request* request = requests_;
-    switch (collective_) {
-      case Collective::allgather:
-        return MPI_Iallgatherv(source_, count_, type_, target_, counts, places, type_, comm_,
-                               request);
-      case Collective::reduce_scatter:
-        return MPI_Ireduce_scatter(source_, target_, counts, type_, op_, comm_, request);
-      case Collective::alltoall:
-        return MPI_Ialltoallv(source_, counts, places, type_, target_, received_.counts.data(),
-                              received_.displacements.data(), type_, comm_, request);
-      case Collective::gather:
-        return MPI_Igatherv(source_, count_, type_, target_, counts, places, type_, root_, comm_,
-                            request);
-      case Collective::scatter:
-        return MPI_Iscatterv(source_, counts, places, type_, target_, count_, type_, root_, comm_,
-                             request);
-      case Collective::allreduce:
-      case Collective::reduce:
-      case Collective::broadcast:
-      case Collective::scan:
-      case Collective::exscan:
-      case Collective::sendrecv:
-      case Collective::barrier:
-        break;
-    }
-    return MPI_ERR_OTHER;
   }
 
   void exchange() {
     constexpr int tag = 0;
-    const int out = uneven_ ? sent_count_ : count_, in = uneven_ ? received_count_ : count_;
+    const int out = c_.uneven ? sent_count_ : c_.count, in = c_.uneven ? received_count_ : c_.count;
     if (in_place_) {
-      check_mpi(MPI_Sendrecv_replace(target_, out, type_, next(), tag, previous(), tag, comm_,
+      check_mpi(MPI_Sendrecv_replace(c_.target, out, c_.type, next(), tag, previous(), tag, c_.comm,
                                      MPI_STATUS_IGNORE),
                 "MPI_Sendrecv_replace");
       return;
     }
-    check_mpi(MPI_Sendrecv(source_, out, type_, next(), tag, target_, in, type_, previous(), tag,
-                           comm_, MPI_STATUS_IGNORE),
+    check_mpi(MPI_Sendrecv(c_.source, out, c_.type, next(), tag, c_.target, in, c_.type, previous(),
+                           tag, c_.comm, MPI_STATUS_IGNORE),
               "MPI_Sendrecv");
   }
 
   void post_exchange() {
     constexpr int tag = 0;
-    const int out = uneven_ ? sent_count_ : count_, in = uneven_ ? received_count_ : count_;
-    check_mpi(MPI_Irecv(target_, in, type_, previous(), tag, comm_, &requests_[0]), "MPI_Irecv");
-    check_mpi(MPI_Isend(source_, out, type_, next(), tag, comm_, &requests_[1]), "MPI_Isend");
+    const int out = c_.uneven ? sent_count_ : c_.count, in = c_.uneven ? received_count_ : c_.count;
+    check_mpi(MPI_Irecv(c_.target, in, c_.type, previous(), tag, c_.comm, &requests_[0]),
+              "MPI_Irecv");
+    check_mpi(MPI_Isend(c_.source, out, c_.type, next(), tag, c_.comm, &requests_[1]), "MPI_Isend");
   }
 
-  MPI_Comm comm_;
-  Collective collective_;
-  bool uneven_, in_place_ = false;
-  int count_, root_, rank_ = 0, size_ = 1, sent_count_ = 0, received_count_ = 0;
-  MPI_Datatype type_;
-  MPI_Op op_;
-  const void* source_;
-  void* target_;
-  Parts sent_, received_;
+  MpiCall c_;
+  bool in_place_ = false;
+  int rank_ = 0, size_ = 1, sent_count_ = 0, received_count_ = 0;
   MPI_Request requests_[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 };
 

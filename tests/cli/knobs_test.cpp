@@ -1,0 +1,113 @@
+#include <gtest/gtest.h>
+
+#include "core/error.hpp"
+#include "harness/record.hpp"
+#include "program.hpp"
+
+namespace commtune {
+namespace {
+
+ProcessResult bench(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "bench");
+  arguments.insert(arguments.end(), {"--sizes", "1000", "--iterations", "2", "--warmup", "1"});
+  return commtune_program(arguments);
+}
+
+TEST(AlgorithmOption, parameters_follow_the_name_and_stand_in_the_row) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("r.json");
+  const ProcessResult run =
+      bench({"allreduce", "-n", "4", "--algorithm",
+             "ring:segments=4,ring,hierarchical:group=2:intra=chain+linear", "-o", file});
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto rows = read_result(file).rows;
+  ASSERT_EQ(rows.size(), 3U);
+  for (const Row& row : rows) EXPECT_EQ(row.status, "ok") << row.reason;
+  EXPECT_EQ(rows[0].algorithm_asked, "ring:segments=4");
+  EXPECT_EQ(rows[0].algorithm_used, "ring");
+  EXPECT_EQ(rows[0].params.at("segments"), 4);
+  EXPECT_EQ(rows[1].params.at("segments"), 1);
+  EXPECT_EQ(rows[2].params.at("group"), 2);
+  EXPECT_EQ(rows[2].params.at("intra"), "chain+linear");
+}
+
+TEST(AlgorithmOption, wrong_parameters_end_with_2_and_one_message) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"ring:radix=2", "--algorithm: allreduce/ring has no parameter 'radix'; it reads: segments"},
+      {"rabenseifner:segments=2",
+       "--algorithm: allreduce/rabenseifner has no parameter 'segments'; it reads: none"},
+      {"ring:segments=0", "--algorithm: segments=0 is out of range; use 1 to 1048576"},
+      {"ring:segments=1048577", "--algorithm: segments=1048577 is out of range; use 1 to 1048576"},
+      {"ring:segments",
+       "--algorithm 'ring:segments': 'segments' is not of the form "
+       "parameter=value"},
+      {"ring:segments=",
+       "--algorithm 'ring:segments=': 'segments=' is not of the form "
+       "parameter=value"},
+      {"ring:", "--algorithm 'ring:': '' is not of the form parameter=value"},
+      {":segments=2", "--algorithm ':segments=2': the algorithm's name is missing"},
+      {"hierarchical:intra=unknown", "--algorithm: there is no algorithm 'unknown'"},
+      {"hierarchical:intra=linear+", "--algorithm: there is no algorithm ''"}};
+  for (const auto& [algorithm, message] : wrong) {
+    const ProcessResult run = bench({"allreduce", "--algorithm", algorithm});
+    EXPECT_EQ(run.status, exit_usage) << algorithm;
+    EXPECT_EQ(run.out, "") << algorithm;
+    EXPECT_EQ(run.err, std::string("commtune: ") + message + "\n") << algorithm;
+  }
+}
+
+TEST(AlgorithmOption, a_number_of_ranks_that_is_refused_is_a_skipped_row) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("r.json");
+  const ProcessResult run =
+      bench({"allgather", "-n", "3", "--algorithm", "neighbor_exchange,ring", "-o", file});
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.err, "");
+  const auto rows = read_result(file).rows;
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].status, "skipped");
+  EXPECT_EQ(rows[0].reason, "3 ranks do not form pairs");
+  EXPECT_EQ(rows[1].status, "ok");
+}
+
+TEST(BuffersOption, a_row_for_each_kind_and_the_row_says_which) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("r.json");
+  const auto kinds = [&file](const std::string& asked) {
+    const ProcessResult run = bench({"allreduce", "--buffers", asked, "-o", file});
+    EXPECT_EQ(run.status, 0) << run.err;
+    std::vector<std::string> found;
+    for (const Row& row : read_result(file).rows) {
+      EXPECT_EQ(row.status, "ok") << row.reason;
+      EXPECT_EQ(row.check_wrong, 0U);
+      found.push_back(row.params.at("buffers").get<std::string>());
+    }
+    return found;
+  };
+  EXPECT_EQ(kinds("registered"), (std::vector<std::string>{"registered"}));
+  EXPECT_EQ(kinds("private"), (std::vector<std::string>{"private"}));
+  EXPECT_EQ(kinds("registered,private"), (std::vector<std::string>{"registered", "private"}));
+}
+
+TEST(BuffersOption, other_words_end_with_2) {
+  for (const char* word : {"", "malloc", "Private", "registered,", "registered,,private", "hot"}) {
+    const ProcessResult run = bench({"allreduce", "--buffers", word});
+    EXPECT_EQ(run.status, exit_usage) << word;
+    EXPECT_EQ(run.out, "") << word;
+    EXPECT_NE(run.err.find("unknown kind; valid: registered, private, registered,private"),
+              std::string::npos)
+        << run.err;
+  }
+}
+
+TEST(Tune, a_collective_that_mpi_lacks_is_refused_by_name) {
+  const ProcessResult run = commtune_program({"tune", "sendrecv", "--transport", "mpi"});
+  if (const std::string reason = mpi_missing(); !reason.empty()) GTEST_SKIP() << reason;
+  EXPECT_EQ(run.status, exit_usage);
+  EXPECT_EQ(run.err,
+            "commtune: COLLECTIVE sendrecv: MPI has no such collective, so there is nothing to "
+            "tune over mpi; use --transport shm or threads\n");
+}
+
+}  // namespace
+}  // namespace commtune
