@@ -53,18 +53,20 @@ void require_algorithms(const RunOptions& options, const std::vector<const Bench
   for (const std::string& name : options.algorithms) {
     if (name == "auto" || name == "all" || names_library(name)) continue;
     const AlgorithmSpec spec = parse_algorithm_spec(name, "--algorithm");
-    std::string problem;
+    std::string unknown, wrong;
     bool served = false;
     for (const Benchmark* benchmark : chosen) {
       if (served || !benchmark->collective) continue;
+      const Algorithm* algorithm = nullptr;
       try {
-        params_of(spec, find_algorithm(*benchmark->collective, spec.name, "--algorithm"),
-                  "--algorithm");
+        algorithm = &find_algorithm(*benchmark->collective, spec.name, "--algorithm");
+        params_of(spec, *algorithm, "--algorithm");
         served = true;
       } catch (const Error& error) {
-        problem = error.what();
+        (algorithm == nullptr ? unknown : wrong) = error.what();
       }
     }
+    const std::string& problem = wrong.empty() ? unknown : wrong;
     if (!served && !problem.empty()) fail(Errc::usage, "{}", problem);
   }
 }

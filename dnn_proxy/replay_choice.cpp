@@ -5,10 +5,23 @@
 namespace commtune {
 namespace {
 
-const Algorithm* find_named(Collective collective, std::string_view algorithm_name) {
-  for (const Algorithm* algorithm : algorithms())
-    if (algorithm->collective == collective && algorithm->name == algorithm_name) return algorithm;
-  return nullptr;
+/// What a name with parameters means for one collective; `why` says why not where it has no
+/// algorithm, only what is wrong with the parameters.
+struct Named {
+  const Algorithm* algorithm = nullptr;
+  Params params;
+  std::string why;
+};
+Named find_named(Collective collective, const AlgorithmSpec& asked) {
+  for (const Algorithm* algorithm : algorithms()) {
+    if (algorithm->collective != collective || algorithm->name != asked.name) continue;
+    try {
+      return {algorithm, params_of(asked, *algorithm, "--algorithm"), ""};
+    } catch (const Error& error) {
+      return {nullptr, {}, error.what()};
+    }
+  }
+  return {};
 }
 
 CallChoice choose_auto(const CallSpec& spec, Rank size, const SelectAlgorithm& select) {
@@ -25,9 +38,9 @@ CallChoice choose(const CallSpec& spec, const std::vector<std::string>& names, R
     if (name == "auto") break;
     if (name == "native") return {"native", "native", "the library's own choice", nullptr, {}};
     const AlgorithmSpec asked = parse_algorithm_spec(name, "--algorithm");
-    if (const Algorithm* algorithm = find_named(spec.collective, asked.name)) {
-      return {name, asked.name, "asked by name", algorithm,
-              params_of(asked, *algorithm, "--algorithm")};
+    const Named named = find_named(spec.collective, asked);
+    if (named.algorithm != nullptr) {
+      return {name, asked.name, "asked by name", named.algorithm, named.params};
     }
   }
   return choose_auto(spec, size, select);
@@ -41,10 +54,15 @@ std::vector<CallChoice> choose_algorithms(const ReplayPlan& plan,
   for (const std::string& name : names) {
     if (name == "auto" || name == "native") continue;
     require(name != "all", "--algorithm all: a replay runs one algorithm per collective");
-    const std::string asked = parse_algorithm_spec(name, "--algorithm").name;
+    const AlgorithmSpec asked = parse_algorithm_spec(name, "--algorithm");
     bool fits = false;
-    for (const CallSpec& spec : plan.calls)
-      fits = fits || find_named(spec.collective, asked) != nullptr;
+    std::string why;
+    for (const CallSpec& spec : plan.calls) {
+      const Named named = find_named(spec.collective, asked);
+      fits = fits || named.algorithm != nullptr;
+      if (!named.why.empty()) why = named.why;
+    }
+    require(fits || why.empty(), "{}", why);
     require(fits, "--algorithm '{}': no collective of this workload has such an algorithm", name);
   }
   std::vector<CallChoice> choices;

@@ -25,8 +25,9 @@ struct CallChoice {
 /// What `--algorithm auto` means; empty: select_built_in.
 using SelectAlgorithm = std::function<Selection(Collective, Rank, std::uint64_t, DataType)>;
 
-/// Chooses for every call from the names of `--algorithm`: the first that the collective has, else
-/// auto. Throws Error(usage) when a name fits no collective of the plan.
+/// Chooses for every call from the names of `--algorithm`: the first that the collective has
+/// with these parameters, else auto. Throws Error(usage) when a name fits no collective of the
+/// plan.
 std::vector<CallChoice> choose_algorithms(const ReplayPlan&, const std::vector<std::string>& names,
                                           Rank size, const SelectAlgorithm&);
 

@@ -171,8 +171,13 @@ void check_replayable(const Workload& workload, Rank size) {
   for (const auto& [kind, tally] : missing)
     text += fmt::format("{}{} ({} operations, {} bytes)", text.empty() ? "" : ", ", name(kind),
                         with_thousands(tally.first), with_thousands(tally.second));
+  std::string replayable;
+  for (const CommKind kind : all_comm_kinds()) {
+    if (!as_collective(kind)) continue;
+    replayable += fmt::format("{}{}", replayable.empty() ? "" : ", ", name(kind));
+  }
   require(missing.empty(), "{}: this build has no executor for {}; it has {}", workload.source,
-          text, names_of(all_collectives()));
+          text, replayable);
   require(any, "{}: nothing to replay", workload.source);
   const auto first = communication_of(workload.programs.front());
   for (std::size_t i = 1; i < workload.programs.size(); ++i)

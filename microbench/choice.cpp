@@ -105,19 +105,6 @@ void require_algorithm_name(std::string_view name, std::string_view what) {
     for (const std::string_view each : known) names += fmt::format(", {}", each);
     fail(Errc::usage, "{} '{}': unknown algorithm; valid: {}", what, name, names);
   }
-  if (spec.knobs.empty()) return;
-  // Wrong parameters are refused here if no algorithm of that name takes them.
-  std::string problem;
-  for (const Algorithm* algorithm : algorithms()) {
-    if (algorithm->name != spec.name) continue;
-    try {
-      params_of(spec, *algorithm, what);
-      return;
-    } catch (const Error& error) {
-      problem = error.what();
-    }
-  }
-  fail(Errc::usage, "{}", problem);
 }
 
 }  // namespace commtune

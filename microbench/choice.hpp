@@ -25,7 +25,8 @@ std::vector<Choice> choose(BenchContext&, Collective, std::uint64_t bytes);
 Json params_json(const Algorithm&, const Params&);
 
 /// Throws Error(usage) that starts with `what` unless `name` is `auto`, `all`, a library
-/// (names_library) or an algorithm of at least one collective.
+/// (names_library) or an algorithm of at least one collective, maybe with parameters: whether it
+/// reads them depends on the collective.
 void require_algorithm_name(std::string_view name, std::string_view what);
 
 }  // namespace commtune

@@ -10,6 +10,7 @@ import statistics
 import sys
 
 KIB, MIB = 1 << 10, 1 << 20
+FIRM_PAIRS = 3  # fewer decide nothing
 
 
 def show_size(size):
@@ -78,7 +79,7 @@ def analyse_state(rows, state, collective, size, buffers):
     line = {"collective": collective, "bytes": size, "buffers": buffers, "state": state,
             "ours": name, "ours_us": statistics.median(ours.values()) if ours else None,
             "peers": {}, "target": target_of(collective, size, buffers), "ratio": None,
-            "bound": None, "bound_us": None}
+            "best_peer": None, "unpaired": [], "bound": None, "bound_us": None}
     bound_name, bound = best_series(side.pop("bound", []), state)
     if bound_name and ours:
         share = compare(bound, ours)
@@ -91,9 +92,12 @@ def analyse_state(rows, state, collective, size, buffers):
         if series:
             line["peers"][peer] = {"candidate": label, "us": statistics.median(series.values()),
                                    "ratio": compare(series, ours)}
-    paired = [peer for peer in line["peers"].values() if peer["ratio"]]
-    if paired:
-        line["ratio"] = min(paired, key=lambda peer: peer["us"])["ratio"]
+    # A peer without a pair may be the fastest: then the slower ones must not stand in for it.
+    paired = {peer: known["ratio"] for peer, known in line["peers"].items() if known["ratio"]}
+    line["unpaired"] = sorted(peer for peer in side if peer not in paired)
+    if paired and not line["unpaired"]:
+        line["best_peer"] = min(paired, key=lambda peer: paired[peer]["median"])
+        line["ratio"] = paired[line["best_peer"]]
     return line
 
 
@@ -113,11 +117,22 @@ def analyse(rows, collectives, sizes):
 
 def verdict(line):
     if not line["ratio"]:
-        return "no pair"
+        return "no pair" + (f" with {', '.join(line['unpaired'])}" if line["unpaired"] else "")
     low, high, target = line["ratio"]["low"], line["ratio"]["high"], line["target"]
+    firm = line["ratio"]["pairs"] >= FIRM_PAIRS
     if line["ratio"]["median"] >= target:
-        return "met" if low >= target else "met?"
-    return "MISSED" if high < target else "missed?"
+        return "met" if firm and low >= target else "met?"
+    return "MISSED" if firm and high < target else "missed?"
+
+
+def bound_verdict(bound):
+    """A share of more than the whole says that the bound was measured too slow."""
+    if bound["median"] > 1:
+        return "not a bound here"
+    if not bound["target"]:
+        return ""
+    sure = "" if bound["pairs"] >= FIRM_PAIRS else "?"
+    return ("met" if bound["median"] >= bound["target"] else "MISSED") + sure
 
 
 def show_us(value):
@@ -140,15 +155,12 @@ def table(lines, collective, buffers, peers):
         for peer in peers:
             known = line["peers"].get(peer)
             cells.append(f"{show_us(known['us'])} ({known['candidate']})" if known else "-")
-        cells.append(f"{ratio['median']:.2f} [{ratio['low']:.2f}, {ratio['high']:.2f}]"
-                     if ratio else "-")
+        cells.append(f"{ratio['median']:.2f} [{ratio['low']:.2f}, {ratio['high']:.2f}] "
+                     f"{line['best_peer']}" if ratio else "-")
         cells += [f"{line['target']:g}", verdict(line)]
         if collective == "allreduce":
             cells.append(show_us(line["bound_us"]) if bound else "-")
-            mark = ""
-            if bound and bound["target"]:
-                mark = " met" if bound["median"] >= bound["target"] else " MISSED"
-            cells.append(f"{100 * bound['median']:.0f} %{mark}" if bound else "-")
+            cells.append(f"{100 * bound['median']:.0f} % {bound_verdict(bound)}" if bound else "-")
         text.append("| " + " | ".join(cells) + " |")
     return text + [""]
 
@@ -165,9 +177,10 @@ def report(lines, rows, peers, facts, threshold):
     facts = facts + [
         f"rows per machine state: {states}",
         f"load average {os.getloadavg()[0]:.1f} at the end, {os.cpu_count()} processors",
-        "times are medians over launches of the best algorithm; \"times faster\" is the best peer's"
-        " time over ours, the median over pairs of launches [least, greatest]",
-        "\"?\": not all pairs are on the same side of the target"]
+        "times are medians over launches of the best algorithm; \"times faster\" is a peer's time"
+        " over ours, the median over pairs of launches [least, greatest], of the peer for which it"
+        " is least; without a pair with every peer there is none",
+        f"\"?\": fewer than {FIRM_PAIRS} pairs, or not all on the same side of the target"]
     text = ["# Our collectives beside other libraries, 2 ranks", "",
             f"Command: `{shlex.join(['scripts/bench-peers'] + sys.argv[1:])}`", ""]
     text += [f"- {fact}" for fact in facts] + [""]

@@ -12,7 +12,7 @@ namespace commtune {
 /// starts anywhere. A module exports `extern "C" const TransportModule*
 /// commtune_transport_module()`.
 struct TransportModule {
-  static constexpr unsigned current_abi = 1;
+  static constexpr unsigned current_abi = 2;
   unsigned abi;
   const char* name;
   /// Joins the job that a launcher started. Exactly once per process. The result outlives every use

@@ -24,6 +24,15 @@ bool flagged(const Row& row, std::string_view flag) {
   return std::find(row.flags.begin(), row.flags.end(), flag) != row.flags.end();
 }
 
+/// The parameters that a table can hold: a row's words describe the call, not the algorithm.
+Json numbers_of(const Json& params) {
+  Json numbers = Json::object();
+  for (const auto& [key, value] : params.items()) {
+    if (value.is_number_integer()) numbers[key] = value;
+  }
+  return numbers;
+}
+
 /// Everything about one collective while it is being measured.
 class CollectiveSearch {
  public:
@@ -194,7 +203,8 @@ class CollectiveSearch {
 
   /// Comparable between candidates: a forced parameter makes another algorithm of it.
   std::string served_by(std::size_t index, const Row& row) const {
-    if (entry_.library == own_library) return row.algorithm_used + " " + row.params.dump();
+    if (entry_.library == own_library)
+      return row.algorithm_used + " " + numbers_of(row.params).dump();
     if (row.algorithm_evidence != "traced") return "";
     return row.algorithm_used + " " + candidates_[index].params.dump();
   }
@@ -218,7 +228,7 @@ class CollectiveSearch {
       cells.cells[round][i] =
           Cell{row->time->median,   row->time->ci_low,     row->time->ci_high,
                machine_state(*row), evidence(index, *row), served_by(index, *row)};
-      if (index != 0 && entry_.library == own_library) cells.params = row->params;
+      if (index != 0 && entry_.library == own_library) cells.params = numbers_of(row->params);
     }
   }
 

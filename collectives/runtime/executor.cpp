@@ -2,31 +2,14 @@
 #include <bit>
 #include <deque>
 
+#include "collectives/runtime/lowering.hpp"
 #include "collectives/runtime/operation.hpp"
 #include "collectives/runtime/wave.hpp"
 #include "core/backoff.hpp"
 #include "core/error.hpp"
-#include "core/topology.hpp"
 
 namespace commtune {
 namespace {
-
-/// What one operation knows about the caches it runs in.
-struct Caches {
-  std::uint64_t own = 0;     ///< private to a processor
-  std::uint64_t shared = 0;  ///< of all processors of this host together
-};
-const Caches& caches() {
-  // Asked once per process: hwloc takes milliseconds.
-  static const Caches found = [] {
-    const Topology topology = discover_topology();
-    const auto packages = static_cast<std::uint64_t>(std::max(topology.packages, 1));
-    const auto cores = static_cast<std::uint64_t>(std::max(topology.cores, 1));
-    return Caches{topology.l2_bytes,
-                  std::max(topology.l3_bytes * packages, topology.l2_bytes * cores)};
-  }();
-  return found;
-}
 
 Kernels kernels_for(const Call& call, Stores stores) {
   return {reduce_kernel(call.type, call.op, stores), many_reduce_kernel(call.type, call.op, stores),
@@ -51,82 +34,13 @@ Binding make_binding(Transport& transport, const Plan& plan, const Call& call,
     }
   }
   // Results that no cache will hold by the time somebody reads them go past the caches.
-  const std::uint64_t bytes = input_bytes(call, transport.size(), transport.rank()) +
-                              output_bytes(call, transport.size(), transport.rank());
-  const bool large = transport.capabilities().views && caches().shared != 0 &&
-                     bytes * static_cast<std::uint64_t>(transport.size()) > caches().shared;
+  const bool large = transport.capabilities().views && leaves_caches(call, transport.size());
   binding.kernels = kernels_for(call, Stores::cached);
   binding.kept_kernels = kernels_for(call, large ? Stores::streaming : Stores::cached);
   binding.element_shift = static_cast<unsigned>(std::countr_zero(size_of(call.type)));
   binding.recv_window = limits.window;
   binding.send_window = transport.capabilities().views ? ~0U : limits.window;
   return binding;
-}
-
-/// Whether every rank's program moves blocks of one part at a time, so that windows of the parts
-/// can run one after another. All ranks must come to the same answer, so each looks at all
-/// programs; with very many ranks that is not worth it.
-bool can_run_in_waves(const Algorithm& algorithm, Shape shape, const Params& params) {
-  constexpr Rank most = 64;
-  if (!parted(algorithm.collective)) return true;
-  if (shape.size > most) return false;
-  for (shape.rank = 0; shape.rank < shape.size; ++shape.rank) {
-    const Schedule program = algorithm.generate(shape, params);
-    const auto blocks = blocks_of_part(algorithm.collective, program.space, shape.size);
-    if (!single_parts(program, blocks)) return false;
-  }
-  return true;
-}
-
-/// Elements of a part per wave.
-std::uint64_t wave_width(const Transport& transport, const Algorithm& algorithm, const Shape& shape,
-                         const Params& params, const Call& call, const Limits& limits) {
-  const std::uint64_t element = size_of(call.type), longest = counts_of(call).largest();
-  std::uint64_t bytes = limits.wave_bytes;
-  if (bytes == Limits::by_cache) {
-    bytes = transport.capabilities().views ? caches().own / 4 : 0;
-    if (algorithm.collective == Collective::alltoall) {
-      bytes = std::max<std::uint64_t>(bytes / static_cast<std::uint64_t>(shape.size), 4096);
-    }
-  }
-  // Windows of uneven parts differ from one to the next.
-  if (bytes == 0 || longest * element <= bytes || !call.counts.empty()) return longest;
-  if (!can_run_in_waves(algorithm, shape, params)) return longest;
-  return std::max<std::uint64_t>(1, bytes / element);
-}
-
-/// The most that can be read in place without ranks waiting for each other in a circle. Every rank
-/// comes to the same answer, from the programs of all; with very many ranks that is not worth it.
-ViewUse safe_views(const Algorithm& algorithm, Shape shape, const Params& params, bool copy_views) {
-  constexpr Rank most = 64;
-  if (shape.size > most) return ViewUse::cautious;
-  std::vector<Plan> plans;
-  for (shape.rank = 0; shape.rank < shape.size; ++shape.rank) {
-    plans.push_back(make_plan(algorithm.generate(shape, params), shape.in_place,
-                              {.views = ViewUse::full, .copy_views = copy_views}));
-  }
-  return completes(plans) ? ViewUse::full : ViewUse::cautious;
-}
-
-Lowering lowering_for(const Transport& transport, const Algorithm& algorithm, const Shape& shape,
-                      const Params& params, const Call& call, std::uint64_t width) {
-  const Capabilities can = transport.capabilities();
-  if (!can.views) return {};
-  // Messages up to the eager size travel by value whatever memory they come from.
-  const std::uint64_t bytes = width * size_of(call.type);
-  const bool by_value = !parted(call.collective) && bytes <= can.eager_bytes;
-  const auto is_private = [&](std::span<const std::byte> data) {
-    return !data.empty() && !transport.shares(data);
-  };
-  const bool private_input = is_private(call.input), private_output = is_private(call.output);
-  // Peers fetch large messages from private memory themselves; staging would be a second copy.
-  const bool staged = !by_value && (can.single_copy_bytes == 0 || bytes < can.single_copy_bytes);
-  constexpr std::uint64_t worth_a_step = 64 * 1024;
-  const bool copy_views = bytes >= worth_a_step && !private_input && !private_output;
-  return {.views = safe_views(algorithm, shape, params, copy_views),
-          .private_input = staged && private_input,
-          .private_output = staged && private_output,
-          .copy_views = copy_views};
 }
 
 /// Runs a schedule over successive windows of the buffers, a few waves in flight, each with its own
@@ -258,10 +172,13 @@ std::unique_ptr<Operation> prepare(Transport& transport, const Algorithm& algori
                     .in_place = call.in_place};
   const std::string refused = refusal(algorithm, shape, params);
   require(refused.empty(), "{}/{}: {}", name(algorithm.collective), algorithm.name, refused);
-  const std::uint64_t width = wave_width(transport, algorithm, shape, params, call, limits);
-  Plan plan = make_plan(algorithm.generate(shape, params), call.in_place,
-                        lowering_for(transport, algorithm, shape, params, call, width));
-  return std::make_unique<ScheduledOperation>(transport, std::move(plan), call, limits, width);
+  const Schedule schedule = algorithm.generate(shape, params);
+  const std::uint64_t width =
+      wave_width(transport, {algorithm, shape, params, schedule}, call, limits);
+  const Lowering lowering =
+      lowering_for(transport, {algorithm, shape, params, schedule}, call, width);
+  return std::make_unique<ScheduledOperation>(
+      transport, make_plan(schedule, call.in_place, lowering), call, limits, width);
 }
 
 }  // namespace commtune

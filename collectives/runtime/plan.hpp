@@ -49,7 +49,8 @@ struct Lowering {
   ViewUse views = ViewUse::none;  ///< other than none: peers read memory of the transport in place
   /// The caller's buffer is memory that peers cannot read; only with `views`.
   bool private_input = false, private_output = false;
-  /// With full views: copies of large messages are steps of the plan, which can be cut into pieces.
+  /// With full views: what lands in the caller's buffer is copied there by a step of the plan,
+  /// which can go past the caches. Equal on all ranks.
   bool copy_views = false;
 };
 

@@ -52,7 +52,8 @@ TEST(List, algorithms_say_what_they_need_and_cost) {
     EXPECT_EQ(item.at("keeps_rank_order").is_boolean(), reduces_data) << name;
     by_name[name] = item;
   }
-  EXPECT_EQ(by_name.at("allreduce/ring").at("parameters"), (Json{{"segments", 1}}));
+  EXPECT_EQ(by_name.at("allreduce/ring").at("parameters"),
+            (Json{{"segments", 1}, {"channels", 1}}));
   EXPECT_EQ(by_name.at("allreduce/ring").at("keeps_rank_order"), false);
   EXPECT_EQ(by_name.at("reduce/linear").at("keeps_rank_order"), true);
   EXPECT_EQ(by_name.at("allgather/ring").at("keeps_rank_order"), nullptr);

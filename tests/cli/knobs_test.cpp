@@ -33,7 +33,8 @@ TEST(AlgorithmOption, parameters_follow_the_name_and_stand_in_the_row) {
 
 TEST(AlgorithmOption, wrong_parameters_end_with_2_and_one_message) {
   const std::pair<const char*, const char*> wrong[] = {
-      {"ring:radix=2", "--algorithm: allreduce/ring has no parameter 'radix'; it reads: segments"},
+      {"ring:radix=2",
+       "--algorithm: allreduce/ring has no parameter 'radix'; it reads: segments,channels"},
       {"rabenseifner:segments=2",
        "--algorithm: allreduce/rabenseifner has no parameter 'segments'; it reads: none"},
       {"ring:segments=0", "--algorithm: segments=0 is out of range; use 1 to 1048576"},
@@ -98,6 +99,19 @@ TEST(BuffersOption, other_words_end_with_2) {
               std::string::npos)
         << run.err;
   }
+}
+
+TEST(Tune, over_shm_writes_a_table_that_bench_reads) {
+  const TemporaryFolder folder;
+  const std::string table = folder.file("t.json"), file = folder.file("r.json");
+  const ProcessResult run =
+      commtune_program({"tune", "scan", "--transport", "shm", "-n", "2", "--sizes", "8,1K",
+                        "--rounds", "1", "--time-limit", "0.01", "--force", "-o", table});
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(commtune_program({"table", "show", table}).status, 0);
+  const ProcessResult used = bench({"scan", "--table", table, "-o", file});
+  EXPECT_EQ(used.status, 0) << used.err;
+  EXPECT_EQ(read_result(file).rows.at(0).status, "ok");
 }
 
 TEST(Tune, a_collective_that_mpi_lacks_is_refused_by_name) {

@@ -108,6 +108,36 @@ TEST(Replay, of_communication_only_computes_nothing) {
   EXPECT_EQ(rows.back().params["compute_us"], 0.0);
 }
 
+TEST(Replay, of_rooted_collectives_gives_exact_results) {
+  ProgramText p;
+  p.begin(1).run(CommKind::reduce, 70, DataType::float32, 1).run(CommKind::gather, 30);
+  p.run(CommKind::scatter, 50, DataType::int64, 1).end(1);
+  const TemporaryFolder folder;
+  ReplayOptions options = quick_options(3);
+  options.run.output = folder / "r.json";
+  const Outcome outcome = run(p.workload(2), options, "shm", folder / "out.txt");
+  ASSERT_EQ(outcome.status, 0) << outcome.reason;
+  const auto rows = read_result(options.run.output).rows;
+  ASSERT_EQ(rows.size(), 4U);
+  for (const Row& row : rows) EXPECT_EQ(row.check_wrong, 0U) << row.collective;
+}
+
+TEST(ReplayChoice, takes_parameters_where_the_collective_reads_them) {
+  ProgramText p;
+  p.begin(1).run(CommKind::allreduce, 70).run(CommKind::barrier, 0).end(1);
+  const ReplayPlan plan = make_plan(p.workload(2), 0, {});
+  const auto choices = choose_algorithms(plan, {"ring:segments=3"}, 2, {});
+  ASSERT_EQ(choices.size(), 2U);
+  EXPECT_EQ(choices[0].asked, "ring:segments=3");
+  EXPECT_EQ(choices[0].used, "ring");
+  EXPECT_EQ(choices[0].params.segments, 3U);
+  EXPECT_EQ(choices[1].asked, "auto");  // barrier/ring has no segments
+  expect_contains(test::error_of([&] { choose_algorithms(plan, {"direct:radix=0"}, 2, {}); }),
+                  "radix");
+  expect_contains(test::error_of([&] { choose_algorithms(plan, {"linear_sync"}, 2, {}); }),
+                  "no collective of this workload has such an algorithm");
+}
+
 TEST(Replay, accounts_for_all_time_of_a_step) {
   const TemporaryFolder folder;
   const auto report = folder / "times.txt";

@@ -42,7 +42,7 @@ class Judgement(unittest.TestCase):
                 row(2, "ours", "a", 4, FAR), row(2, "openmpi", "x", 2.5, NEAR)]
         line = judge(rows)
         self.assertIsNone(line["ratio"])
-        self.assertEqual(peers.verdict(line), "no pair")
+        self.assertEqual(peers.verdict(line), "no pair with openmpi")
 
     def test_a_state_that_changed_within_a_row_disqualifies_it(self):
         rows = launches(1, 3, [NEAR, CHANGED, FAR, NEAR])
@@ -54,10 +54,26 @@ class Judgement(unittest.TestCase):
 
     def test_a_slower_result_misses_its_target(self):
         self.assertEqual(peers.verdict(judge(launches(2, 1, [NEAR] * 3))), "MISSED")
+        self.assertEqual(peers.verdict(judge(launches(2, 1, [NEAR] * 2))), "missed?")
         mixed = launches(1, 2.5, [NEAR]) + launches(1, 1.5, [NEAR])
         for r in mixed[2:]:
             r["launch"] = 2
         self.assertEqual(peers.verdict(judge(mixed)), "met?")
+
+    def test_a_slower_peer_does_not_stand_in_for_the_fastest_without_a_pair(self):
+        rows = launches(1, 100, [NEAR] * 3) + [row(1, "mpich", "y", 1.5, CHANGED)]
+        rows += [row(4, "mpich", "y", 1.5, FAR), row(5, "mpich", "y", 1.5, NEAR)]
+        line = judge(rows)
+        self.assertIsNone(line["ratio"])
+        self.assertEqual(peers.verdict(line), "no pair with mpich")
+        rows += [row(k, "mpich", "y", 1.5, NEAR) for k in (2, 3)]
+        line = judge(rows)
+        self.assertEqual((line["best_peer"], line["ratio"]["median"]), ("mpich", 1.5))
+        self.assertEqual(peers.verdict(line), "missed?")
+
+    def test_a_bound_that_was_beaten_is_called_none(self):
+        rows = launches(1, 3, [NEAR] * 3) + [row(k, "bound", "b", 1.2, NEAR) for k in (1, 2, 3)]
+        self.assertEqual(peers.bound_verdict(judge(rows)["bound"]), "not a bound here")
 
     def test_alike_probes_are_one_state(self):
         self.assertEqual(peers.far_threshold(launches(1, 2, [[40, 44], [42, 50]])), float("inf"))
