@@ -100,7 +100,8 @@ class TableReport final : public Report {
   }
   void print_row(const Row& row) {
     const TimeSummary& time = *row.time;
-    const std::string algorithm = row.algorithm_used.empty() ? "-" : shown_algorithm(row);
+    std::string algorithm = row.algorithm_used.empty() ? "-" : shown_algorithm(row);
+    if (text_at(row.params, {"buffers"}, "") == "private") algorithm += ", private";
     print_line(format_size(row.bytes_per_rank), algorithm, figure(time.median),
                fmt::format("[{}, {}]", figure(time.ci_low), figure(time.ci_high)), figure(time.p99),
                figure(time.max), figure(row.algbw_gbs), figure(row.busbw_gbs), off_node_text(row),

@@ -67,7 +67,7 @@ struct Params {
   std::uint32_t leaders = 1;   ///< ranks of a group that talk to other groups
   std::uint32_t group = 2;     ///< ranks of a group; groups are made of consecutive ranks
   std::uint32_t cluster = 0;   ///< groups of an outer group; 0: one level of groups
-  std::string_view intra = {}, inter = {};  ///< algorithms inside and between groups; names in the registry
+  std::string_view intra = {}, inter = {};  ///< algorithms inside and between groups, by name
   bool operator==(const Params&) const = default;
 };
 
@@ -80,8 +80,8 @@ struct Params {
 ///                      (gather: at the root)
 ///   reduce_scatter, scatter  the same numbering; input holds all (scatter: at the root), output
 ///                      rank r's
-///   sendrecv           the same numbering; input holds rank r's, output rank r-1's, around the
-///   ring alltoall           block (from*P+to)*S+s; input holds one rank's `from`, output its `to`
+///   sendrecv           the same numbering; input holds rank r's, output rank r-1's (cyclic)
+///   alltoall           block (from*P+to)*S+s; input holds one rank's `from`, output its `to`
 /// In place, input and output share storage: for allreduce and the like block by block, for
 /// alltoall and sendrecv the i-th block of the input lies where the i-th of the output does.
 struct BlockSpace {

@@ -85,6 +85,10 @@ TEST(BuffersOption, a_row_for_each_kind_and_the_row_says_which) {
     }
     return found;
   };
+  const ProcessResult both =
+      bench({"allreduce", "--algorithm", "ring", "--buffers", "registered,private"});
+  EXPECT_NE(both.out.find(" ring  "), std::string::npos) << both.out;
+  EXPECT_NE(both.out.find(" ring, private  "), std::string::npos) << both.out;
   EXPECT_EQ(kinds("registered"), (std::vector<std::string>{"registered"}));
   EXPECT_EQ(kinds("private"), (std::vector<std::string>{"private"}));
   EXPECT_EQ(kinds("registered,private"), (std::vector<std::string>{"registered", "private"}));

@@ -1,6 +1,7 @@
 #include "tuning/openmpi/emit.hpp"
 
 #include <gtest/gtest.h>
+#include <set>
 
 #include "core/error.hpp"
 #include "tuning/openmpi/lint.hpp"
@@ -74,6 +75,14 @@ const DecisionTable& mixed() {
        entry(Collective::allreduce, 4, {rule(0, "rabenseifner"), rule(4096, "default")}),
        entry(Collective::allgather, 3, {rule(0, "default"), rule(1000, "bruck")})});
   return made;
+}
+
+TEST(Tuned, every_collective_of_mpi_has_an_id_of_its_own) {
+  std::set<int> ids;
+  for (const Collective collective : all_collectives()) ids.insert(tuned(collective).id);
+  EXPECT_EQ(ids.size(), all_collectives().size());
+  EXPECT_EQ(tuned(Collective::sendrecv).id, -1);
+  EXPECT_TRUE(tuned(Collective::sendrecv).algorithms.empty());
 }
 
 TEST(EmitRules, writes_guarded_blocks_in_the_units_of_each_collective) {

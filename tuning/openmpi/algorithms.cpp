@@ -100,12 +100,14 @@ constexpr int id_of(Collective collective) noexcept {
     case Collective::exscan:
       return 8;
     case Collective::sendrecv:
-      break;  // not a collective of MPI
+      break;
     case Collective::barrier:
       return 6;
   }
-  return 2;
+  return -1;
 }
+/// Of what MPI has no collective for: no rules file has rules for it.
+constexpr TunedCollective no_collective{-1, "", SizeKey::constant, {}};
 
 template <class Match>
 const TunedAlgorithm* find_if(const TunedCollective& collective, Family family, Match match) {
@@ -132,7 +134,8 @@ const TunedCollective* find_collective(long id) noexcept {
 }
 
 const TunedCollective& tuned(Collective collective) noexcept {
-  return collectives[static_cast<std::size_t>(id_of(collective))];
+  const int id = id_of(collective);
+  return id < 0 ? no_collective : collectives[static_cast<std::size_t>(id)];
 }
 
 const TunedAlgorithm* find_algorithm(const TunedCollective& collective, long id,

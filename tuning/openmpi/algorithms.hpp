@@ -42,6 +42,7 @@ inline constexpr long collective_count = 22;
 /// All collectives by id; nullptr unless 0 <= id < collective_count.
 const TunedCollective* find_collective(long id) noexcept;
 /// The one that serves `collective`: broadcast is bcast, reduce_scatter is reduce_scatter_block.
+/// Of sendrecv, which MPI has no collective for, one with the id -1 and no algorithms.
 const TunedCollective& tuned(Collective collective) noexcept;
 /// nullptr when the family has no such algorithm. Id 0 is not an algorithm: it means the default.
 const TunedAlgorithm* find_algorithm(const TunedCollective&, long id, Family) noexcept;

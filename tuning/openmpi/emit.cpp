@@ -68,6 +68,10 @@ class Emitter {
              entry.library);
         continue;
       }
+      if (tuned(entry.collective).id < 0) {
+        warn("{} is no collective of MPI: left out", name(entry.collective));
+        continue;
+      }
       const auto [at, fresh] = entries_[tuned(entry.collective).id].emplace(entry.ranks, &entry);
       if (!fresh) {
         warn(
