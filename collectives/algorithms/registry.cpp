@@ -53,6 +53,7 @@
   X(allgather_neighbor_exchange)          \
   X(allgather_pat)                        \
   X(allgather_recursive_doubling)         \
+  X(allgather_recursive_multiplying)      \
   X(allgather_ring)                       \
   X(allgather_sparbit)                    \
   X(allgather_split_rail)                 \
