@@ -69,6 +69,18 @@ void add_algorithm(std::shared_ptr<const Algorithm> algorithm, std::string_view 
 }
 
 std::string refusal(const Algorithm& algorithm, const Shape& shape, const Params& params) {
+  // Block numbers have 32 bits, and long before they run out a program is too large to be run.
+  constexpr std::uint64_t most_blocks = std::uint64_t{1} << 20U;
+  const auto knob = [&](std::string_view name, std::uint32_t value) {
+    return algorithm.tunables.find(name) == std::string_view::npos ? 1U : std::max(value, 1U);
+  };
+  const std::uint64_t pieces =
+      std::uint64_t{knob("segments", params.segments)} * knob("channels", params.channels);
+  if (pieces > 1 &&
+      (pieces > most_blocks || pieces * static_cast<std::uint64_t>(shape.size) > most_blocks)) {
+    return fmt::format("{} segments and channels on {} ranks make more than {} blocks", pieces,
+                       shape.size, most_blocks);
+  }
   return algorithm.refuse == nullptr ? std::string{} : algorithm.refuse(shape, params);
 }
 

@@ -97,6 +97,9 @@ AlgorithmSpec parse_algorithm_spec(std::string_view text, std::string_view what)
     const std::size_t equals = knob.find('=');
     require(equals != std::string_view::npos && equals > 0 && equals + 1 < knob.size(),
             "{} '{}': '{}' is not of the form parameter=value", what, whole, knob);
+    for (const auto& [known, value] : spec.knobs) {
+      require(known != knob.substr(0, equals), "{} '{}': '{}' is given twice", what, whole, known);
+    }
     spec.knobs.emplace_back(knob.substr(0, equals), knob.substr(equals + 1));
   }
   require(!spec.name.empty(), "{} '{}': the algorithm's name is missing", what, whole);
