@@ -53,6 +53,8 @@ class ScheduledOperation final : public Operation {
         call_(call),
         width_(width),
         plan_(std::move(plan)),
+        output_elements_(output_bytes(call, transport.size(), transport.rank()) /
+                         size_of(call.type)),
         full_(plan_, call, transport.size(), width),
         binding_(make_binding(transport, plan_, call, limits)) {
     const std::uint64_t longest = counts_of(call).largest();
@@ -128,10 +130,9 @@ class ScheduledOperation final : public Operation {
     wave.release();
     ++finished_;
     if (call_.op != ReduceOp::avg || !reduces(call_.collective)) return;
-    const std::uint64_t all = output_bytes(call_, transport_.size(), transport_.rank());
     const std::uint64_t window = window_of_[slot];
     std::uint64_t elements = window + 1 == wave_count_ ? tail_width_ : width_;
-    elements = std::min(elements, all >> binding_.element_shift);
+    elements = std::min(elements, output_elements_);
     scale(call_.output.data() + ((window * width_) << binding_.element_shift), elements, call_.type,
           transport_.size());
   }
@@ -141,6 +142,7 @@ class ScheduledOperation final : public Operation {
   const std::uint64_t width_;
   std::uint64_t tail_width_ = 0;
   const Plan plan_;
+  const std::uint64_t output_elements_;
   Program full_, tail_ = full_;
   const Binding binding_;
   Buffer scratch_;

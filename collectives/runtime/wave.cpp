@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "collectives/runtime/plan_analysis.hpp"
+
 namespace commtune {
 namespace {
 
 /// Local work between two polls of the transport: a large copy or reduction is cut into pieces of
 /// this size, so that it does not stall the transfers in flight.
 constexpr std::uint64_t piece_bytes = 256 * 1024;
-/// Of one fused reduction; lowering makes no longer ones.
-constexpr std::size_t most_sources = 8;
 
 bool local(StepKind kind) { return kind == StepKind::copy || kind == StepKind::reduce; }
 
@@ -135,7 +135,7 @@ void Wave::run_piece(const BoundStep& bound, std::uint64_t first, std::uint64_t 
     kernels.reduce(source(operand[1]) + skip, source(operand[2]) + skip, into, count);
     return;
   }
-  std::array<const std::byte*, most_sources> sources;
+  std::array<const std::byte*, PlanAnalysis::most_sources> sources;
   const std::size_t n = bound.operands - 1;
   for (std::size_t i = 0; i < n; ++i) sources[i] = source(operand[i + 1]) + skip;
   kernels.reduce_many(sources.data(), n, into, count);
