@@ -33,9 +33,8 @@ struct LaunchOptions {
   double timeout_s = 60;          ///< no beat from any rank for this long ends the job
   std::string launcher;           ///< command for `mpi`; empty: the found MPI's mpirun
   std::vector<std::string> argv;  ///< this program's command line, to start again under a launcher
-  /// Called on rank 0 of a job that somebody else's launcher started, from a thread of its own,
-  /// when the job is lost and the process is about to end: the last chance to close files. May be
-  /// empty.
+  /// Called on rank 0 of a job that somebody else's launcher started when it has failed and the
+  /// process may end at any moment, from any thread: the last chance to close files. May be empty.
   std::function<void(const std::string& reason)> lost;
 };
 

@@ -34,6 +34,7 @@ class MpiRank {
   void check_size(Connection&) const;
   bool all_agree(Connection&, const RankResult&);
   Outcome leave(std::unique_ptr<Connection>, const RankResult&);
+  void report_shared(Connection&, const RankResult&);
   Outcome outcome(int status, std::string reason) const;
   void print(const std::string& message) const;
   bool monitored() const { return slot_ != own_slot_.get(); }
@@ -43,6 +44,7 @@ class MpiRank {
   std::unique_ptr<MonitorFile> file_;
   std::unique_ptr<MonitorSlot> own_slot_ = std::make_unique<MonitorSlot>();
   MonitorSlot* slot_ = own_slot_.get();
+  std::function<void(const std::string&)> lost_;  ///< LaunchOptions::lost on rank 0, else empty
   std::unique_ptr<RankGuard> guard_;
 };
 
@@ -59,10 +61,9 @@ MpiRank::MpiRank(const LaunchOptions& options, const LauncherEnvironment& launch
   slot_->enter(Phase::start);
   slot_->pid.store(getpid(), std::memory_order_release);
   if (!monitored()) mark_termination(*slot_, false);
+  if (!monitored() && launcher.rank == 0) lost_ = options.lost;
   guard_ = std::make_unique<RankGuard>(*slot_, launcher.rank, monitored() ? 0 : options.timeout_s,
-                                       !monitored() && launcher.rank == 0
-                                           ? options.lost
-                                           : std::function<void(const std::string&)>());
+                                       lost_);
 }
 
 std::unique_ptr<Connection> MpiRank::join() const {
@@ -139,16 +140,34 @@ Outcome MpiRank::leave(std::unique_ptr<Connection> connection, const RankResult&
     const bool together =
         (!result.error || *result.error == Errc::usage) && all_agree(*connection, result);
     guard_->disarm();
-    if (!together) {
+    if (together) {
+      report_shared(*connection, result);
+    } else {
       print(message);
       guard_->arm(agreement_s, result.status, {});
       connection->abort(result.status);
     }
   }
-  guard_->arm(finalize_s, result.status, "MPI_Finalize did not end in time; leaving without it");
+  guard_->arm(finalize_s, result.status,
+              result.status == 0 ? "MPI_Finalize did not end in time; leaving without it" : "");
   connection.reset();
   guard_->disarm();
-  return outcome(result.status, result.message);
+  return outcome(result.status, {});
+}
+
+/// Rank 0 tells what all ranks failed with before any of them may end: a launcher takes the others
+/// down as soon as one has ended with a status.
+void MpiRank::report_shared(Connection& connection, const RankResult& result) {
+  if (!result.message.empty() && !monitored() && launcher_.rank == 0) {
+    std::fprintf(stderr, "commtune: %s\n", result.message.c_str());
+    if (lost_) lost_(result.message);
+  }
+  guard_->arm(agreement_s, result.status, {});
+  try {
+    connection.bootstrap().barrier();
+  } catch (const Error&) {  // another rank did not wait; what was to be told is told
+  }
+  guard_->disarm();
 }
 
 /// The reason travels once: through the monitor to the process that supervises, else with rank 0.

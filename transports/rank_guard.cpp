@@ -58,6 +58,7 @@ void RankGuard::watch() {
     if (deadline_ && now >= deadline_->at_ns) leave(deadline_->message, deadline_->status);
     const Phase phase = slot_.phase.load(std::memory_order_acquire);
     if (phase == Phase::terminated) {
+      if (deadline_ && deadline_->status != 0) leave(deadline_->message, deadline_->status);
       leave(fmt::format("ended by the launcher in {}: another rank was lost", slot_.where()),
             exit_rank_lost);
     }

@@ -22,7 +22,7 @@ class RankGuard {
   RankGuard(const RankGuard&) = delete;
   RankGuard& operator=(const RankGuard&) = delete;
   /// Ends the process with `status` unless disarm() comes within `seconds`; prints `message`, if
-  /// any, first.
+  /// any, first. A rank told to end meanwhile leaves the same way, at once, if `status` is not 0.
   void arm(double seconds, int status, std::string message);
   void disarm();
 

@@ -31,9 +31,9 @@ struct Arithmetic {
 };
 std::vector<Arithmetic> arithmetics_of(Collective);
 
-/// The whole product at one number of ranks: of every algorithm every variant, count, placement,
-/// type, operator and memory, and up to three roots.
-std::vector<Case> all_cases(Rank size);
+/// Each `step`-th case of the whole product at one number of ranks: of every algorithm every
+/// variant, count, placement, type, operator and memory, and up to three roots.
+std::vector<Case> every_nth_case(Rank size, std::size_t step);
 /// Few cases of every algorithm. `setting` tells apart the runs (a number of ranks on a transport)
 /// that together cover every count, type and operator of every algorithm.
 std::vector<Case> thinned_cases(Rank size, std::size_t setting);

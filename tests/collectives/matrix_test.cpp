@@ -1,6 +1,6 @@
 // Every algorithm at many rank counts, element counts, types, operators, placements, roots and
-// parameters, in memory of the transport and in private memory, on the local transports. ctest runs
-// a thinned part; COMMTUNE_MATRIX=full runs the whole product (hours).
+// parameters, in memory of the transport and in private memory, on every host transport. ctest runs
+// a thinned part; COMMTUNE_MATRIX=N runs each N-th case of the whole product, 1 all of it (hours).
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -13,9 +13,13 @@
 namespace commtune::test {
 namespace {
 
-bool full() {
+/// The step through the whole product that is asked for; 0: the thinned part.
+std::size_t step_of_product() {
   const char* const value = std::getenv("COMMTUNE_MATRIX");
-  return value != nullptr && std::string_view(value) == "full";
+  if (value == nullptr || *value == '\0') return 0;
+  const std::size_t step = std::strtoul(value, nullptr, 10);
+  if (step == 0) fail(Errc::usage, "COMMTUNE_MATRIX={}: must be a whole number from 1 on", value);
+  return step;
 }
 
 void run_case(Job& job, const Case& task, GuardedMemory& memory, std::uint64_t seed) {
@@ -60,7 +64,7 @@ struct Setting {
 };
 std::vector<Setting> settings() {
   std::vector<Setting> all;
-  for (const std::string transport : {"threads", "shm"}) {
+  for (const std::string transport : {"threads", "shm", "mpi"}) {
     for (const int ranks : matrix_ranks) all.push_back({transport, ranks, all.size()});
   }
   return all;
@@ -70,11 +74,18 @@ class Matrix : public testing::TestWithParam<Setting> {};
 
 TEST_P(Matrix, of_algorithms_is_right) {
   const auto [transport, ranks, number] = GetParam();
-  const auto cases = full() ? all_cases(ranks) : thinned_cases(ranks, number);
-  expect_job(transport, ranks, [&](Job& job) { run_cases(job, cases); });
+  if (transport == "mpi") {
+    if (const std::string missing = mpi_missing(); !missing.empty()) GTEST_SKIP() << missing;
+  }
+  const std::size_t step = step_of_product();
+  const auto cases = step == 0 ? thinned_cases(ranks, number) : every_nth_case(ranks, step);
+  const auto run = [&](Job& job) { run_cases(job, cases); };
+  if (transport != "mpi") return expect_job(transport, ranks, run);
+  const Outcome outcome = run_mpi(ranks, run);
+  EXPECT_EQ(outcome.status, 0) << outcome.reason;
 }
 
-INSTANTIATE_TEST_SUITE_P(Local, Matrix, testing::ValuesIn(settings()), [](const auto& setting) {
+INSTANTIATE_TEST_SUITE_P(Host, Matrix, testing::ValuesIn(settings()), [](const auto& setting) {
   return setting.param.transport + "_" + std::to_string(setting.param.ranks);
 });
 
