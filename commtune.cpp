@@ -2,6 +2,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -101,6 +102,9 @@ int main(int argc, char** argv) {
     return status;
   } catch (const commtune::Error& error) {
     return complain(error.what(), commtune::exit_status(error.code()));
+  } catch (const std::bad_alloc&) {
+    return complain("out of memory; ask for fewer ranks, smaller sizes or fewer algorithms at once",
+                    commtune::exit_unavailable);
   } catch (const std::exception& error) {
     return complain(error.what(), commtune::exit_unavailable);
   }

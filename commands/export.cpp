@@ -1,11 +1,13 @@
 #include "collectives/schedule/export.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <fstream>
 #include <memory>
 
 #include "collectives/exchange/export_formats.hpp"
+#include "collectives/schedule/params.hpp"
 #include "collectives/schedule/verify.hpp"
 #include "commands/command.hpp"
 #include "core/error.hpp"
@@ -18,37 +20,47 @@ namespace {
 constexpr int most_ranks = 4096;
 
 struct ExportArguments {
-  std::string what, format = "text", output, intra, inter;
+  std::string what, format = "text", output;
   Shape shape{.rank = 0, .size = 4, .root = 0, .in_place = false};
-  Params params;
+  AlgorithmSpec knobs;  ///< without a name
   std::uint64_t bytes = 1 << 20;
 };
 
 using Schedules = std::vector<Schedule>;
 
-std::string text_form(const ExportArguments& arguments, const Algorithm&, const Schedules& all) {
-  std::string text = fmt::format("{}, {} ranks\n", arguments.what, all.size());
+/// What a form writes.
+struct Exported {
+  const ExportArguments& arguments;
+  const Algorithm& algorithm;
+  const Schedules& schedules;  ///< one per rank
+  std::string title;           ///< the algorithm with its parameters
+};
+
+std::string text_form(const Exported& exported) {
+  const Schedules& all = exported.schedules;
+  std::string text = fmt::format("{}, {} ranks\n", exported.title, all.size());
   for (std::size_t r = 0; r < all.size(); ++r) text += to_text(all[r], static_cast<Rank>(r));
   return text;
 }
-std::string graphviz_form(const ExportArguments& arguments, const Algorithm&,
-                          const Schedules& all) {
-  return to_graphviz(all, fmt::format("{}, {} ranks", arguments.what, all.size()));
+std::string graphviz_form(const Exported& exported) {
+  return to_graphviz(exported.schedules,
+                     fmt::format("{}, {} ranks", exported.title, exported.schedules.size()));
 }
-std::string goal_form(const ExportArguments& arguments, const Algorithm& algorithm,
-                      const Schedules& all) {
-  return to_goal(all, algorithm.collective, GoalCosts{.part_bytes = arguments.bytes});
+std::string goal_form(const Exported& exported) {
+  return to_goal(exported.schedules, exported.algorithm.collective,
+                 GoalCosts{.part_bytes = exported.arguments.bytes});
 }
-std::string msccl_form(const ExportArguments& arguments, const Algorithm& algorithm,
-                       const Schedules& all) {
+std::string msccl_form(const Exported& exported) {
   // Unlike the algorithm, the program serves one number of ranks.
-  const std::string name = fmt::format("{}_{}ranks", algorithm.name, all.size());
-  return to_msccl(all, algorithm.collective, arguments.shape.in_place, name);
+  const std::string name =
+      fmt::format("{}_{}ranks", exported.algorithm.name, exported.schedules.size());
+  return to_msccl(exported.schedules, exported.algorithm.collective,
+                  exported.arguments.shape.in_place, name);
 }
 
 struct Form {
   std::string_view name;
-  std::string (*write)(const ExportArguments&, const Algorithm&, const Schedules&);
+  std::string (*write)(const Exported&);
 };
 constexpr std::array<Form, 4> forms{
     {{"text", text_form}, {"graphviz", graphviz_form}, {"goal", goal_form}, {"msccl", msccl_form}}};
@@ -67,18 +79,26 @@ int run_export(const ExportArguments& arguments) {
   const std::size_t slash = arguments.what.find('/');
   require(slash != std::string::npos, "COLLECTIVE/ALGORITHM '{}': a name such as allreduce/ring",
           arguments.what);
+  AlgorithmSpec spec =
+      parse_algorithm_spec(arguments.what.substr(slash + 1), "COLLECTIVE/ALGORITHM");
   const Algorithm& algorithm =
       find_algorithm(parse_collective(arguments.what.substr(0, slash), "COLLECTIVE/ALGORITHM"),
-                     arguments.what.substr(slash + 1), "COLLECTIVE/ALGORITHM");
+                     spec.name, "COLLECTIVE/ALGORITHM");
+  for (const auto& knob : arguments.knobs.knobs) {
+    require(std::none_of(spec.knobs.begin(), spec.knobs.end(),
+                         [&](const auto& had) { return had.first == knob.first; }),
+            "--{}: '{}' gives it too", knob.first, arguments.what);
+    spec.knobs.push_back(knob);
+  }
   const Shape& shape = arguments.shape;
   require(shape.root < shape.size, "--root {}: with {} ranks it must be below {}", shape.root,
           shape.size, shape.size);
   if (!arguments.output.empty()) require_writable(arguments.output, "-o/--output");
-  Params params = arguments.params;
-  params.intra = arguments.intra;
-  params.inter = arguments.inter;
+  const Params params = params_of(spec, algorithm, arguments.what);
   const Schedules schedules = generate_all(algorithm, shape, params);
-  const std::string text = form.write(arguments, algorithm, schedules);
+  const std::string title = fmt::format("{}/{}{}", name(algorithm.collective), algorithm.name,
+                                        describe(params, algorithm.tunables));
+  const std::string text = form.write({arguments, algorithm, schedules, title});
   if (arguments.output.empty()) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     return exit_ok;
@@ -108,24 +128,31 @@ void add_number(CLI::App& app, const std::string& option, const std::string& hel
 std::function<int()> add_export(CLI::App& app, const std::vector<std::string>&) {
   auto arguments = std::make_shared<ExportArguments>();
   add_algorithm_options(app);
-  app.add_option("COLLECTIVE/ALGORITHM", arguments->what, "a name from `list algorithms`")
+  app.add_option("COLLECTIVE/ALGORITHM", arguments->what,
+                 "a name from `list algorithms`, parameters as in ring:segments=4")
       ->required()
       ->type_name("");
   add_number(app, "--ranks", "number of ranks [4]", arguments->shape.size, 1, most_ranks);
   add_number(app, "--root", "root rank of rooted collectives [0]", arguments->shape.root, 0,
              most_ranks - 1);
   app.add_flag("--in-place", arguments->shape.in_place, "input and output share their memory");
-  constexpr std::uint64_t most = 4096;
-  Params& params = arguments->params;
-  add_number(app, "--segments", "pieces that a rank's data is cut in [1]", params.segments, 1,
-             most);
-  add_number(app, "--radix", "of trees and exchanges [2]", params.radix, 2, most);
-  add_number(app, "--channels", "rings or trees side by side [1]", params.channels, 1, most);
-  add_number(app, "--leaders", "ranks of a group that talk to others [1]", params.leaders, 1, most);
-  add_number(app, "--group", "ranks of a group [2]", params.group, 1, most);
-  add_number(app, "--cluster", "groups of an outer group [0: one level]", params.cluster, 0, most);
-  app.add_option("--intra", arguments->intra, "algorithm inside groups")->type_name("NAME");
-  app.add_option("--inter", arguments->inter, "algorithm between groups")->type_name("NAME");
+  const auto add_knob = [&app, arguments](const std::string& knob, const std::string& help) {
+    app.add_option_function<std::string>(
+           "--" + knob,
+           [arguments, knob](const std::string& value) {
+             arguments->knobs.knobs.emplace_back(knob, value);
+           },
+           help)
+        ->type_name(knob == "intra" || knob == "inter" ? "NAME" : "N");
+  };
+  add_knob("segments", "pieces that a rank's data is cut in [1]");
+  add_knob("radix", "of trees and exchanges [2]");
+  add_knob("channels", "rings or trees side by side [1]");
+  add_knob("leaders", "ranks of a group that talk to others [1]");
+  add_knob("group", "ranks of a group [2]");
+  add_knob("cluster", "groups of an outer group [0: one level]");
+  add_knob("intra", "algorithm inside groups");
+  add_knob("inter", "algorithm between groups");
   app.add_option("--format", arguments->format,
                  "text, graphviz, goal (LogGOPSim), msccl (MSCCL XML) [text]")
       ->type_name("NAME");

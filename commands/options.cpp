@@ -116,7 +116,8 @@ std::vector<BufferKind> parse_buffers(const std::string& text) {
     const std::string word = text.substr(begin, end - begin);
     require(word == "registered" || word == "private",
             "--buffers '{}': unknown kind; valid: registered, private, registered,private", word);
-    kinds.push_back(word == "private" ? BufferKind::private_memory : BufferKind::registered);
+    const BufferKind kind = word == "private" ? BufferKind::private_memory : BufferKind::registered;
+    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
     begin = end + 1;
   }
   return kinds;

@@ -134,7 +134,11 @@ std::uint64_t parse_size(std::string_view text, std::string_view option) {
 std::vector<std::uint64_t> parse_sizes(std::string_view text, std::string_view option) {
   std::vector<std::uint64_t> sizes;
   for (const auto item : split(text, ',')) append_range(item, option, sizes);
-  return sizes;
+  std::vector<std::uint64_t> once;
+  for (const std::uint64_t size : sizes) {
+    if (std::find(once.begin(), once.end(), size) == once.end()) once.push_back(size);
+  }
+  return once;
 }
 
 std::vector<int> parse_rank_range(std::string_view text, std::string_view option) {

@@ -12,9 +12,9 @@ namespace commtune {
 std::uint64_t parse_size(std::string_view text, std::string_view option);
 
 /// A size list: `a,b,c`, `lo:hi` (doubling), `lo:hi:xF` (times F >= 2), `lo:hi:+STEP`; an item of a
-/// comma list may be a range. The result keeps the order given; `hi` is included only when a step
-/// lands on it. Throws as parse_size, also when hi < lo, lo is 0 in a multiplying range, or the
-/// list exceeds 10,000 entries.
+/// comma list may be a range. The result has each size once, in the order given; `hi` only when a
+/// step lands on it. Throws as parse_size, also when hi < lo, lo is 0 in a multiplying range, or
+/// the list exceeds 10,000 entries.
 std::vector<std::uint64_t> parse_sizes(std::string_view text, std::string_view option);
 
 /// A rank range `4`, `1:64`, `2,3,5`, `1:9,16`, each 1 <= n <= 1,048,576. The result is ascending

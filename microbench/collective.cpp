@@ -111,7 +111,9 @@ Row prepare_all(BenchContext& context, const Choice& choice, const Call& call, s
   for (std::size_t rank = 0; rank < problems.size(); ++rank) {
     if (problems[rank].empty()) continue;
     row.status = verdicts[rank] != 0 ? "skipped" : "failed";
-    row.reason = fmt::format("rank {}: {}", rank, problems[rank]);
+    const bool shared = std::count(problems.begin(), problems.end(), problems[rank]) ==
+                        static_cast<std::ptrdiff_t>(problems.size());
+    row.reason = shared ? problems[rank] : fmt::format("rank {}: {}", rank, problems[rank]);
     break;
   }
   return row;

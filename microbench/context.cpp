@@ -223,7 +223,9 @@ const std::string& BenchContext::fault_of(const Algorithm& algorithm, const Para
 
 void BenchContext::emit(const Row& row, const std::vector<double>& samples_us) {
   job_.monitor.enter(Phase::idle);
+  ++rows_;
   if (row.status == "failed") ++failed_rows_;
+  if (row.status == "skipped") ++skipped_rows_;
   if (job_.rank() != 0) return;
   file_->add(row);
   report_->add(row);
@@ -249,6 +251,12 @@ int BenchContext::finish() {
   if (job_.rank() == 0) {
     file_->finish(failed ? "failed" : "ok", reason);
     report_->end(failed ? "failed" : "ok", reason);
+    if (rows_ != 0 && skipped_rows_ == rows_) {
+      fmt::print(stderr,
+                 "commtune: nothing was measured: all {} rows were skipped, each with its "
+                 "reason\n",
+                 rows_);
+    }
   }
   job_.bootstrap.barrier();  // no rank ends the job before rank 0 has written
   return failed ? exit_measured_failure : exit_ok;

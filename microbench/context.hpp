@@ -94,7 +94,7 @@ class BenchContext {
   std::unique_ptr<ResultFile> file_;
   std::unique_ptr<Report> report_;
   std::ofstream samples_;
-  std::uint64_t failed_rows_ = 0;
+  std::uint64_t failed_rows_ = 0, skipped_rows_ = 0, rows_ = 0;
   std::map<std::tuple<const Algorithm*, std::string, bool>, std::string> faults_;
 };
 

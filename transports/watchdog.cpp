@@ -3,11 +3,25 @@
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
+#include <fstream>
 #include <numeric>
 
 #include "core/clock.hpp"
 
 namespace commtune {
+namespace {
+
+/// Whether the process was halted by SIGSTOP or by a debugger (proc(5), field 3 of stat).
+bool halted(int pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  if (!std::getline(file, line)) return false;
+  // The second field is the program's name in brackets and may hold spaces and brackets.
+  const std::size_t state = line.rfind(')') + 2;
+  return state < line.size() && (line[state] == 'T' || line[state] == 't');
+}
+
+}  // namespace
 
 Watchdog::Watchdog(std::span<const MonitorSlot> slots, double timeout_s)
     : slots_(slots),
@@ -48,7 +62,12 @@ std::string Watchdog::table() const {
 std::string Watchdog::reason() const {
   std::vector<std::size_t> order(slots_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<bool> stopped(slots_.size());
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    stopped[i] = halted(slots_[i].pid.load(std::memory_order_relaxed));
+  }
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    if (stopped[a] != stopped[b]) return static_cast<bool>(stopped[a]);
     const bool seen_a = seen_[a].phase != Phase::unseen, seen_b = seen_[b].phase != Phase::unseen;
     return seen_a != seen_b ? !seen_a : seen_[a].at_ns < seen_[b].at_ns;
   });
@@ -62,7 +81,8 @@ std::string Watchdog::reason() const {
     } else if (slots_[rank].status.load(std::memory_order_acquire) >= 0) {
       text += " has ended its work";
     } else {
-      text += " is in " + slots_[rank].where();
+      text += stopped[rank] ? " was halted by a signal in " : " is in ";
+      text += slots_[rank].where();
     }
   }
   if (order.size() > most) text += fmt::format("; and {} more", order.size() - most);

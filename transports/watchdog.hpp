@@ -16,8 +16,8 @@ class Watchdog {
   bool expired();
   /// One line per rank: rank, pid, phase, operation, bytes, iteration, age of the last beat.
   std::string table() const;
-  /// "no progress for 60 s: rank 1 in warmup iteration 3 of ..., rank 0 in ...", the one that
-  /// stopped first first.
+  /// "no progress for 60 s: rank 1 is in warmup iteration 3 of ...; rank 0 is in ...": ranks that a
+  /// signal halted first, then by the time of their last beat. Reads /proc of this node.
   std::string reason() const;
 
  private:

@@ -51,6 +51,7 @@ std::string plain_name(std::string_view text) {
 std::string summary_of(const MscclProgram& program) {
   std::string text =
       fmt::format("MSCCL program for {} ranks, {} chunks", program.ranks(), program.chunks);
+  if (plain_name(program.name) != program.name) text += fmt::format(", named \"{}\"", program.name);
   if (!program.protocol.empty()) text += fmt::format(", protocol {}", program.protocol);
   if (program.max_bytes != 0 || program.min_bytes != 0) {
     text +=

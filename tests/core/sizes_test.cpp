@@ -64,7 +64,7 @@ TEST(Size, stops_at_an_embedded_nul) {
 TEST(SizeList, expands_lists_and_ranges_in_the_order_given) {
   const std::pair<const char*, Sizes> table[] = {
       {"4,1K,1M", {4, 1024, 1048576}},
-      {"5,3,5", {5, 3, 5}},
+      {"5,3,5", {5, 3}},
       {"8:64", {8, 16, 32, 64}},
       {"8:65", {8, 16, 32, 64}},
       {"8:8", {8}},

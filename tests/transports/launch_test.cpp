@@ -151,6 +151,25 @@ TEST(ShmLaunch, names_the_rank_that_was_killed_and_what_it_did) {
   EXPECT_TRUE(pids.all_gone(3));
 }
 
+TEST(ShmLaunch, names_the_rank_that_was_halted) {
+  const Outcome outcome = run_local(
+      "shm", 3,
+      [&](Job& job) {
+        job.monitor.describe("allreduce/ring", 65536);
+        job.monitor.enter(Phase::timed);
+        job.bootstrap.barrier();
+        if (job.rank() == 1) kill(getpid(), SIGSTOP);
+        return wait_for_ever(job);
+      },
+      1);
+  EXPECT_EQ(outcome.status, exit_rank_lost);
+  EXPECT_EQ(outcome.reason.rfind("no progress for 1 s: rank 1 was halted by a signal in timed "
+                                 "iteration 0 of allreduce/ring",
+                                 0),
+            0U)
+      << outcome.reason;
+}
+
 TEST(ShmLaunch, a_rank_that_leaves_early_fails_the_job) {
   const Outcome outcome = run_local("shm", 2, [](Job& job) {
     if (job.rank() == 1) _exit(0);

@@ -62,7 +62,10 @@ bool huge_pages_on_request(bool shared) {
 
 bool remote_reads_permitted() {
   const char* const value = std::getenv("COMMTUNE_REMOTE_READS");
-  return value == nullptr || std::string_view(value) != "0";
+  if (value == nullptr) return true;
+  const std::string_view text(value);
+  require(text == "0" || text == "1", "COMMTUNE_REMOTE_READS={}: must be 0 or 1", text);
+  return text == "1";
 }
 
 }  // namespace

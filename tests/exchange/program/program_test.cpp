@@ -86,8 +86,8 @@ TEST(Export, writes_every_format_and_what_it_writes_is_accepted_back) {
   const TemporaryFolder folder;
   for (const char* format : {"text", "graphviz", "goal", "msccl"}) {
     const std::string file = (folder / format).string();
-    const ProcessResult result = run({"export", "allgather/ring", "--ranks", "3", "--segments", "2",
-                                      "--format", format, "-o", file});
+    const ProcessResult result =
+        run({"export", "allgather/ring", "--ranks", "3", "--format", format, "-o", file});
     EXPECT_EQ(result.status, 0) << result.err;
     EXPECT_GT(std::filesystem::file_size(file), 200U);
   }
@@ -100,6 +100,12 @@ TEST(Export, writes_every_format_and_what_it_writes_is_accepted_back) {
   expect_contains(twice.err, "there is an algorithm allgather/ring_3ranks already");
   EXPECT_EQ(run({"export", "allgather/ring", "--format", "svg"}).status, exit_usage);
   EXPECT_EQ(run({"export", "ring"}).status, exit_usage);
+  const ProcessResult unread = run({"export", "allreduce/ring", "--radix", "3"});
+  EXPECT_EQ(unread.status, exit_usage);
+  EXPECT_NE(unread.err.find("has no parameter 'radix'"), std::string::npos) << unread.err;
+  EXPECT_EQ(run({"export", "allreduce/ring:segments=2", "--segments", "3"}).status, exit_usage);
+  EXPECT_EQ(run({"export", "allreduce/ring:segments=2"}).out,
+            run({"export", "allreduce/ring", "--segments", "2"}).out);
   EXPECT_EQ(run({"export", "barrier/dissemination", "--format", "msccl"}).status, exit_usage);
 }
 
