@@ -28,9 +28,22 @@ function(commtune_room name)
   target_link_libraries(commtune_${name} PUBLIC commtune_flags ${arg_NEEDS})
 endfunction()
 
-# commtune_module(NAME SOURCES files... NEEDS targets...): a shared object loaded at run time.
+# commtune_module(NAME [SOURCES files...] [FOLDER folder] NEEDS targets...): a shared object loaded at
+# run time, of the files or of every .cpp in the folder. Left out, with what an earlier configuration of
+# this build folder built, where one of the targets was not found.
 function(commtune_module name)
-  cmake_parse_arguments(arg "" "" "SOURCES;NEEDS" ${ARGN})
+  cmake_parse_arguments(arg "" "FOLDER" "SOURCES;NEEDS" ${ARGN})
+  foreach(target IN LISTS arg_NEEDS)
+    if(target MATCHES "::|^commtune_" AND NOT TARGET ${target})
+      file(REMOVE ${COMMTUNE_MODULE_DIRECTORY}/commtune_${name}.so)
+      return()
+    endif()
+  endforeach()
+  if(arg_FOLDER)
+    file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${arg_FOLDER}/*.cpp)
+    list(APPEND arg_SOURCES ${found})
+  endif()
+  set_property(GLOBAL APPEND PROPERTY commtune_modules commtune_module_${name})
   add_library(commtune_module_${name} MODULE ${arg_SOURCES})
   set_target_properties(commtune_module_${name} PROPERTIES
     PREFIX "" OUTPUT_NAME commtune_${name}

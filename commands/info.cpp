@@ -16,7 +16,9 @@
 #include "core/topology.hpp"
 #include "devices/host/gemm.hpp"
 #include "microbench/memory.hpp"
+#include "transports/identify.hpp"
 #include "transports/job.hpp"
+#include "transports/module.hpp"
 
 namespace commtune {
 namespace {
@@ -44,23 +46,21 @@ Json library(const std::string& version, const std::string& file_prefix) {
   return {{"version", version}, {"path", path.empty() ? Json("in the program") : Json(path)}};
 }
 
-/// Asks the MPI library itself; allowed before MPI_Init. Its module must be loaded already.
-Json mpi_library() {
-  const std::string path = mapped_file("libmpi");
-  if (path.empty()) return {{"version", nullptr}, {"path", nullptr}};
-  using GetVersion = int (*)(char*, int*);
-  Json version = nullptr;
-  if (void* handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD); handle != nullptr) {
-    // dlsym returns code addresses as void*.
-    const auto ask = reinterpret_cast<GetVersion>(dlsym(handle, "MPI_Get_library_version"));
-    std::array<char, 16384> text{};
-    int length = 0;
-    if (ask != nullptr && ask(text.data(), &length) == 0) {
-      version = std::string(text.data(), strcspn(text.data(), "\n"));
-    }
-    dlclose(handle);
+/// The library behind a transport's module, or why there is none.
+Json runtime_library(const std::string& name) {
+  if (find_module("transport_" + name).empty()) {
+    return {{"version", nullptr}, {"path", "missing: not in this build"}};
   }
-  return {{"version", version}, {"path", path}};
+  try {
+    const LoadedLibrary library = identify_runtime(name);
+    Json json{{"version", library.version}, {"path", library.path}};
+    if (!library.built_version.empty() && library.built_version != library.version) {
+      json["version"] = fmt::format("{} (headers {})", library.version, library.built_version);
+    }
+    return json;
+  } catch (const Error& error) {
+    return {{"version", nullptr}, {"path", fmt::format("missing: {}", error.what())}};
+  }
 }
 
 /// Gloo has no call that tells its version: that of the headers it was built with stands in.
@@ -105,7 +105,11 @@ Json describe_libraries() {
       fmt::format("{}.{}.{}", hwloc >> 16U, (hwloc >> 8U) & 0xffU, hwloc & 0xffU);
   return {{"hwloc", library(hwloc_version, "libhwloc")},
           {"openblas", library(blas_version(), "libopenblas")},
-          {"mpi", mpi_library()},
+          {"openmpi", runtime_library("openmpi")},
+          {"mpich", runtime_library("mpich")},
+          {"ucx", runtime_library("ucx")},
+          {"grpc", runtime_library("grpc")},
+          {"sim", runtime_library("sim")},
           {"gloo", gloo_library()},
           {"fmt", library(fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100,
                                       FMT_VERSION % 100),

@@ -12,13 +12,14 @@
 #include "core/types.hpp"
 #include "microbench/choice.hpp"
 #include "transports/job.hpp"
+#include "transports/mpi_choice.hpp"
 
 namespace commtune {
 namespace {
 
 constexpr std::array<std::string_view, 4> output_formats{"table", "osu", "csv", "json"};
 /// Named by the interface, served by modules that other builds have.
-constexpr std::array<std::string_view, 4> other_transports{"ucx", "grpc", "sim", "nccl"};
+constexpr std::array<std::string_view, 1> other_transports{"nccl"};
 constexpr std::uint64_t most_ranks = 1U << 20;
 
 template <class Names>
@@ -97,7 +98,9 @@ std::string parse_format(const std::string& text) {
 
 std::string parse_mpi(const std::string& text) {
   require(text == "openmpi" || text == "mpich" || text.find('/') != std::string::npos,
-          "--mpi '{}': unknown MPI; valid: openmpi, mpich, or the path of a module", text);
+          "--mpi '{}': unknown MPI; valid: openmpi, mpich, or the path of an installation or its "
+          "library",
+          text);
   return text;
 }
 
@@ -144,12 +147,11 @@ void add_job_options(CLI::App& app, RunOptions& o) {
   add_value(app, "--transport", "NAME",
             "shm, threads, mpi, ... [mpi under an MPI launcher, else shm]",
             [&o](const std::string& text) { o.transport = parse_transport(text); });
-  add_value(app, "--mpi", "NAME", "openmpi, mpich or the path of a module [the launcher's]",
+  add_value(app, "--mpi", "NAME", "openmpi, mpich or the path of an installation [the launcher's]",
             [&o](const std::string& text) { o.mpi = parse_mpi(text); });
-  add_value(app, "--platform", "FILE", "SimGrid platform for the transport sim",
-            [](const std::string& text) {
-              fail(Errc::unavailable, "--platform {}: simulation is not in this build", text);
-            });
+  add_value(app, "--platform", "FILE",
+            "sim: SimGrid file, or KIND:SHAPE,BANDWIDTH,LATENCY; docs/simulation.md",
+            [&o](const std::string& text) { o.platform = parse_path(text, "--platform"); });
   add_value(app, "--device", "NAME", "where buffers live: host, cuda [host]",
             [&o](const std::string& text) { o.device = parse_device(text); });
   add_value(app, "--timeout", "S", "no progress for S seconds ends the job [60]",
@@ -213,38 +215,40 @@ void add_output_options(CLI::App& app, RunOptions& o) {
             [&o](const std::string& text) { o.label = text; });
 }
 
-/// Makes the modules beside `path` (a module, or the folder with them) the ones that are loaded
-/// here and in every process started from here.
-void use_module(const std::string& path) {
-  std::error_code ignored;
-  std::filesystem::path folder = std::filesystem::absolute(path, ignored);
-  if (!std::filesystem::exists(folder, ignored)) {
-    fail(Errc::unavailable, "--mpi {}: no such file", path);
+/// What a launcher's ranks use when nothing else is asked for.
+std::string launched_transport(const LauncherEnvironment& launcher) {
+  if (!launcher.rendezvous) return "mpi";
+  for (const TransportInfo& transport : transports()) {
+    if (transport.name == "ucx" && transport.available) return "ucx";
   }
-  if (!std::filesystem::is_directory(folder, ignored)) folder = folder.parent_path();
-  setenv("COMMTUNE_MODULE_PATH", folder.c_str(), 1);
+  return "grpc";
 }
 
 void complete_transport(RunOptions& options, const LauncherEnvironment& launcher) {
-  const bool under_mpi = !launcher.kind.empty() && (launcher.kind != "slurm" || launcher.size > 1);
-  if (options.transport.empty()) options.transport = under_mpi ? "mpi" : "shm";
-  const bool local = options.transport != "mpi";
+  const bool launched = !launcher.kind.empty() && (launcher.kind != "slurm" || launcher.size > 1);
+  if (options.transport.empty()) {
+    options.transport = launched ? launched_transport(launcher) : "shm";
+  }
+  const bool local =
+      options.transport == "shm" || options.transport == "threads" || options.transport == "sim";
   require(!local || launcher.size <= 1,
-          "--transport {}: started by {} with {} ranks, but it starts its own; use --transport mpi "
+          "--transport {}: started by {} with {} ranks, but it starts its own; use --transport {} "
           "or leave the launcher out",
-          options.transport, launcher.kind, launcher.size);
-  if (options.mpi.find('/') != std::string::npos) use_module(options.mpi);
+          options.transport, launcher.kind, launcher.size, launched_transport(launcher));
+  if (options.transport == "mpi") choose_mpi(options.mpi, launcher);
   for (const TransportInfo& transport : transports()) {
     if (transport.name == options.transport && !transport.available) {
       fail(Errc::unavailable, "--transport {}: {}", options.transport, transport.reason);
     }
   }
-  if (local && !options.mpi.empty()) {
+  const auto has_no_effect = [&options](const char* option) {
     options.warnings.push_back(
-        fmt::format("--mpi has no effect on transport {}", options.transport));
+        fmt::format("{} has no effect on transport {}", option, options.transport));
     fmt::print(stderr, "commtune: {}\n", options.warnings.back());
-  }
-  if (!local && !launcher.kind.empty()) {
+  };
+  if (local && !options.mpi.empty()) has_no_effect("--mpi");
+  if (options.transport != "sim" && !options.platform.empty()) has_no_effect("--platform");
+  if (!local && launched) {
     require(options.ranks == 0 || options.ranks == launcher.size,
             "-n/--ranks {}: {} started {} ranks; leave the option out under a launcher",
             options.ranks, launcher.kind, launcher.size);

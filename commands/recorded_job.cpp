@@ -16,6 +16,8 @@ int run_recorded_job(const RunOptions& options, const std::function<int(Job&)>& 
   launch.ranks = options.ranks;
   launch.timeout_s = options.timeout_s;
   launch.launcher = options.launcher;
+  launch.mpi = options.mpi;
+  launch.platform = options.platform;
   launch.argv = options.argv;
   launch.lost = [output = options.output](const std::string& reason) {
     close_result_file(output, reason);

@@ -31,6 +31,7 @@ struct RunOptions {
   std::string launcher;
   std::string transport;  ///< empty: `mpi` under an MPI launcher, else `shm`
   std::string mpi;
+  std::string platform;  ///< of the transport sim
   std::string device = "host";
   std::vector<std::string> algorithms = {"auto"};
   std::vector<std::uint64_t> sizes;  ///< empty: per test

@@ -92,7 +92,7 @@ Json own_placement(Job& job, const Topology& topology) {
   Json numa;
   if (placement.numa >= 0) numa = placement.numa;
   return {{"rank", job.rank()},
-          {"host", topology.host},
+          {"host", job.host.empty() ? topology.host : job.host},
           {"pid", getpid()},
           {"cpuset", placement.cpuset},
           {"numa", std::move(numa)},
@@ -183,7 +183,7 @@ Json describe_run(Job& job, const RunOptions& options, double clock_error_us) {
   Json ranks = Json::array(), hosts = Json::array();
   std::vector<LoadedLibrary> libraries;
   for (const std::string& text :
-       allgather_string(job.bootstrap, own_placement(job, topology).dump())) {
+       gather_string(job.bootstrap, own_placement(job, topology).dump())) {
     Json rank = parse_json(text, "placement of a rank");
     libraries.push_back(library_from_json(rank["library"]));
     rank.erase("library");
@@ -211,7 +211,9 @@ Json describe_run(Job& job, const RunOptions& options, double clock_error_us) {
   run["topology"] = topology_to_json(topology);
   run["ranks"] = std::move(ranks);
   run["transport"] = transport_to_json(job);
-  run["library"] = libraries.front().name.empty() ? Json() : library_to_json(libraries.front());
+  run["library"] = libraries.empty() || libraries.front().name.empty()
+                       ? Json()
+                       : library_to_json(libraries.front());
   run["environment"] = select_environment({environ, variables});
   run["malloc"] = malloc_note();
   run["seed"] = options.seed;

@@ -58,7 +58,8 @@ std::optional<double> bus_factor(Collective, int ranks);
 std::uint64_t total_bytes(Collective, int ranks, std::uint64_t bytes_per_rank);
 
 /// The `run` object: argv, started, hosts, build, kernel, cpu, governor, topology, every rank's
-/// placement, library as loaded, selected environment, seed, clock error. Collective.
+/// placement, library as loaded, selected environment, seed, clock error. Collective; on rank 0,
+/// the others get no more than what they know themselves.
 Json describe_run(Job&, const RunOptions&, double clock_error_us);
 
 /// The result file that was asked for: always a valid document holding the rows so far.

@@ -44,7 +44,7 @@ Json sample_line(const Row& row, const std::vector<double>& samples_us) {
 BenchContext::BenchContext(Job& job, const BenchPlan& plan, std::ostream& out)
     : job_(job), plan_(plan), out_(out), clocks_(synchronise_clocks(job)), probe_(job) {
   const Topology topology = discover_topology();
-  nodes_ = map_nodes(allgather_string(job.bootstrap, topology.host));
+  nodes_ = map_nodes(allgather_string(job.bootstrap, job.host.empty() ? topology.host : job.host));
   cache_bytes_ = topology.l3_bytes != 0 ? topology.l3_bytes : std::size_t{32} << 20;
   private_cache_bytes_ = topology.l2_bytes != 0 ? topology.l2_bytes : std::size_t{2} << 20;
   const std::uint8_t crowded = job.transport.crowded() ? 1 : 0;
@@ -173,7 +173,7 @@ void BenchContext::record_check(Row& row, const CheckSummary& mine) {
   row.check_iterations = mine.iterations;
   std::string where;
   const auto counts = allgather_value(job_.bootstrap, mine.wrong);
-  const auto texts = allgather_string(job_.bootstrap, mine.first);
+  const auto texts = gather_string(job_.bootstrap, mine.first);
   constexpr double undefined = -1;
   for (const double ulp : allgather_value(job_.bootstrap, mine.max_ulp.value_or(undefined))) {
     if (row.check_max_ulp) {
@@ -183,7 +183,9 @@ void BenchContext::record_check(Row& row, const CheckSummary& mine) {
   }
   for (std::size_t rank = 0; rank < counts.size(); ++rank) {
     row.check_wrong += counts[rank];
-    if (counts[rank] != 0 && where.empty()) where = fmt::format("rank {}, {}", rank, texts[rank]);
+    if (counts[rank] != 0 && where.empty() && !texts.empty()) {
+      where = fmt::format("rank {}, {}", rank, texts[rank]);
+    }
   }
   if (row.check_wrong == 0) return;
   row.status = "failed";
@@ -214,10 +216,12 @@ const std::string& BenchContext::fault_of(const Algorithm& algorithm, const Para
   const bool rotate = options().rotate_root && rooted(call.collective);
   const Rank first = rotate ? 0 : call.root;
   const Rank last = rotate ? job_.size() - 1 : call.root;
-  for (Rank root = first; root <= last && fault.empty(); ++root) {
+  // One rank proves for all: the others' processors stay free, or are this one.
+  for (Rank root = first; job_.rank() == 0 && root <= last && fault.empty(); ++root) {
     const Shape shape{.size = job_.size(), .root = root, .in_place = call.in_place};
     if (const auto violation = verify(algorithm, shape, params)) fault = violation->detail;
   }
+  fault = allgather_string(job_.bootstrap, fault).front();
   return fault;
 }
 

@@ -19,6 +19,8 @@ class Bootstrap {
   /// all.size() == size() * mine.size(); mine.size() is equal on all ranks.
   virtual void allgather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
   virtual void barrier() = 0;
+  /// Like allgather, but only rank 0 wants the result; `all` is empty on the others.
+  virtual void gather(std::span<const std::byte> mine, std::span<std::byte> all);
 };
 
 template <class T>
@@ -31,5 +33,7 @@ std::vector<T> allgather_value(Bootstrap& bootstrap, const T& mine) {
 
 /// Strings of any length, one per rank.
 std::vector<std::string> allgather_string(Bootstrap&, std::string_view mine);
+/// The same on rank 0; nothing on the others.
+std::vector<std::string> gather_string(Bootstrap&, std::string_view mine);
 
 }  // namespace commtune

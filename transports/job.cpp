@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <initializer_list>
 #include <optional>
 
 #include "core/error.hpp"
@@ -24,21 +26,21 @@ std::optional<int> number_from(const char* variable) {
   return value;
 }
 
-TransportInfo mpi_info() {
-  TransportInfo info{"mpi", "messages through an MPI library, MPI_Isend and MPI_Irecv", false, {}};
-  try {
-    load_module("transport_mpi", "commtune_transport_module");
+/// A transport that needs one of `modules`.
+TransportInfo module_info(const char* name, const char* summary,
+                          std::initializer_list<const char*> modules) {
+  TransportInfo info{name, summary, false,
+                     "left out when this program was configured, by request or because its library "
+                     "was not found"};
+  for (const char* module : modules) {
+    const std::filesystem::path file = find_module(fmt::format("transport_{}", module));
+    if (file.empty()) continue;
+    info.reason =
+        info.available ? fmt::format("{}, {}", info.reason, file.string()) : file.string();
     info.available = true;
-    info.reason = find_module("transport_mpi").string();
-  } catch (const Error& error) {
-    info.reason = error.what();
   }
   return info;
 }
-
-}  // namespace
-
-namespace {
 
 /// Tasks of a step that srun started. The script of a batch job runs in a step of its own, with a
 /// number beyond all others; it is not a launcher's rank.
@@ -60,34 +62,43 @@ LauncherEnvironment launcher_environment() {
                              Kind{"mpich", "PMI_RANK", "PMI_SIZE"}};
   for (const Kind& kind : kinds) {
     const std::optional<int> rank = number_from(kind.rank), size = number_from(kind.size);
-    if (rank && size && *size > 0) return {kind.name, *rank, *size};
+    if (rank && size && *size > 0) return {kind.name, *rank, *size, false};
   }
-  // Without a process manager interface the ranks cannot find each other: joining says so, where
-  // starting one job per task would not.
-  const std::optional<int> rank = number_from("SLURM_PROCID"), size = slurm_tasks();
-  if (rank && size && *size > 1) return {"slurm", *rank, *size};
+  // Somebody who names a meeting point wants the ranks to meet there, also under Slurm.
+  const bool meets = std::getenv("MASTER_ADDR") != nullptr;
+  const std::optional<int> rank = number_from("RANK"), size = number_from("WORLD_SIZE");
+  if (meets && rank && size && *size > 0) return {"torchrun", *rank, *size, true};
+  // Without a process manager interface or a meeting point the ranks cannot find each other:
+  // joining says so, where starting one job per task would not.
+  const std::optional<int> task = number_from("SLURM_PROCID"), tasks = slurm_tasks();
+  if (task && tasks && *tasks > 1) return {"slurm", *task, *tasks, meets};
   return {};
 }
 
 std::vector<TransportInfo> transports() {
-  return {{"shm", "processes of this host over shared memory", true, {}},
-          {"threads", "threads of one process", true, {}},
-          mpi_info()};
+  return {
+      {"shm", "processes of this host over shared memory", true, {}},
+      {"threads", "threads of one process", true, {}},
+      module_info("mpi", "messages through an MPI library, MPI_Isend and MPI_Irecv",
+                  {"openmpi", "mpich"}),
+      module_info("ucx", "messages through UCX, ucp_tag_send_nbx and ucp_tag_recv_nbx", {"ucx"}),
+      module_info("grpc", "messages over gRPC streams", {"grpc"}),
+      module_info("sim", "ranks of a described cluster in virtual time (SimGrid)", {"sim"})};
 }
 
 Outcome run_job(const LaunchOptions& options, const std::function<int(Job&)>& body) {
   require(options.ranks >= 1, "--ranks: {} ranks cannot run; give at least 1", options.ranks);
   require(options.timeout_s > 0, "--timeout: {} s; give a positive time", options.timeout_s);
-  if (options.transport == "shm") {
-    return run_local_job(options, local::Fabric::Kind::processes, body);
-  }
-  if (options.transport == "threads") {
-    return run_local_job(options, local::Fabric::Kind::threads, body);
-  }
-  require(options.transport == "mpi",
-          "--transport: unknown transport \"{}\"; known: shm, threads, mpi", options.transport);
+  const std::string& transport = options.transport;
+  if (transport == "shm") return run_local_job(options, local::Fabric::Kind::processes, body);
+  if (transport == "threads") return run_local_job(options, local::Fabric::Kind::threads, body);
+  if (transport == "sim") return run_simulated_job(options, body);
+  require(transport == "mpi" || transport == "ucx" || transport == "grpc",
+          "--transport: unknown transport \"{}\"; known: shm, threads, mpi, ucx, grpc, sim",
+          transport);
   const LauncherEnvironment launcher = launcher_environment();
-  return launcher.kind.empty() ? start_mpi_job(options) : join_mpi_job(options, launcher, body);
+  if (!launcher.kind.empty()) return join_job(options, launcher, body);
+  return transport == "mpi" ? start_mpi_job(options) : run_module_job(options, body);
 }
 
 }  // namespace commtune

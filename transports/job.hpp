@@ -23,6 +23,7 @@ struct Job {
   Transport& transport;
   MonitorSlot& monitor;
   LoadedLibrary library;
+  std::string host = {};  ///< of this rank in a simulated cluster; empty: the one it runs on
   Rank rank() const noexcept { return transport.rank(); }
   Rank size() const noexcept { return transport.size(); }
 };
@@ -32,6 +33,8 @@ struct LaunchOptions {
   int ranks = 2;
   double timeout_s = 60;          ///< no beat from any rank for this long ends the job
   std::string launcher;           ///< command for `mpi`; empty: the found MPI's mpirun
+  std::string mpi;                ///< "openmpi", "mpich", a path; empty: what mpi_choice() says
+  std::string platform;           ///< for `sim`: a SimGrid file or the words of a generated one
   std::vector<std::string> argv;  ///< this program's command line, to start again under a launcher
   /// Called on rank 0 of a job that somebody else's launcher started when it has failed and the
   /// process may end at any moment, from any thread: the last chance to close files. May be empty.
@@ -52,24 +55,28 @@ struct Outcome {
 /// that fails ends the job. Returns only in the process that supervises: the caller for local
 /// transports and for a self-started MPI job; every rank when this process already runs under a
 /// launcher (then `rank` in the result tells which).
-///   shm      forked processes over one shared segment
-///   threads  threads of one forked process
-///   mpi      joins the launcher's job, or starts argv again under one
+///   shm        forked processes over one shared segment
+///   threads    threads of one forked process
+///   mpi        joins the launcher's job, or starts argv again under one
+///   ucx, grpc  forked processes, or joins the launcher's job
+///   sim        one forked process, virtual time
 Outcome run_job(const LaunchOptions&, const std::function<int(Job&)>& body);
 
 /// The launcher that started this process, from its environment: ranks it announced and its kind.
 struct LauncherEnvironment {
-  std::string kind;  ///< "openmpi", "mpich", "slurm"; empty: none
+  std::string kind;  ///< "openmpi", "mpich", "torchrun", "slurm"; empty: none
   int rank = 0, size = 1;
+  bool rendezvous = false;  ///< the ranks meet over TCP at MASTER_ADDR, without an MPI
 };
 LauncherEnvironment launcher_environment();
 
 struct TransportInfo {
   std::string name, summary;
   bool available = false;
-  std::string reason;  ///< why not available, or the module file
+  std::string reason;  ///< why not available, or the module files
 };
-/// Every transport this build knows, with whether it can run here.
+/// Every transport this program knows, with whether its module is here; whether that loads, only
+/// identify_runtime() tells.
 std::vector<TransportInfo> transports();
 
 }  // namespace commtune

@@ -62,4 +62,16 @@ void* load_module(const std::string& name, const char* symbol) {
   return address;
 }
 
+const TransportModule& transport_module(const std::string& name) {
+  using Entry = const TransportModule* (*)();
+  const std::string file = "transport_" + name;
+  const auto entry = reinterpret_cast<Entry>(load_module(file, "commtune_transport_module"));
+  const TransportModule* const module = entry();
+  if (module->abi != TransportModule::current_abi) {
+    fail(Errc::unavailable, "{} has interface version {}, this program needs {}: build it again",
+         find_module(file).string(), module->abi, TransportModule::current_abi);
+  }
+  return *module;
+}
+
 }  // namespace commtune

@@ -1,7 +1,13 @@
 #include "transports/processors.hpp"
 
+#include <array>
+#include <bitset>
+#include <cstring>
 #include <memory>
 #include <sched.h>
+#include <unistd.h>
+
+#include "transports/bootstrap.hpp"
 
 namespace commtune {
 
@@ -20,6 +26,28 @@ std::vector<int> usable_processors() {
   }
   if (indices.empty()) indices.push_back(0);
   return indices;
+}
+
+bool ranks_are_crowded(Bootstrap& bootstrap) {
+  constexpr std::size_t most_processors = 4096;
+  struct Seat {
+    std::array<char, 256> host;
+    std::bitset<most_processors> usable;
+  };
+  Seat mine{};
+  gethostname(mine.host.data(), mine.host.size() - 1);
+  for (const int processor : usable_processors()) {
+    const auto index = static_cast<std::size_t>(processor);
+    if (index < most_processors) mine.usable.set(index);
+  }
+  std::bitset<most_processors> usable;
+  std::size_t ranks = 0;
+  for (const Seat& seat : allgather_value(bootstrap, mine)) {
+    if (seat.host != mine.host) continue;
+    ++ranks;
+    usable |= seat.usable;
+  }
+  return ranks > usable.count();
 }
 
 }  // namespace commtune

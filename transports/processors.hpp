@@ -7,4 +7,9 @@ namespace commtune {
 /// discover_topology() this asks the kernel alone, so a described machine does not change it.
 std::vector<int> usable_processors();
 
+class Bootstrap;
+/// Collective. True when the ranks on this rank's host outnumber the processors that all of them
+/// together may use: a launcher that binds each rank leaves each a mask of one.
+bool ranks_are_crowded(Bootstrap&);
+
 }  // namespace commtune

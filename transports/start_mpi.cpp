@@ -10,7 +10,7 @@
 #include "core/process.hpp"
 #include "transports/launch.hpp"
 #include "transports/launcher_process.hpp"
-#include "transports/module.hpp"
+#include "transports/mpi_choice.hpp"
 #include "transports/processors.hpp"
 #include "transports/watchdog.hpp"
 
@@ -18,23 +18,18 @@ namespace commtune {
 
 namespace {
 
-/// The launcher that belongs to the MPI library of the module, else the first mpirun in PATH.
-std::string found_launcher() {
-#ifdef COMMTUNE_MPIEXEC
-  if (access(COMMTUNE_MPIEXEC, X_OK) == 0) return COMMTUNE_MPIEXEC;
-#endif
-  std::string program = find_program("mpirun");
-  if (program.empty()) {
-    fail(Errc::unavailable, "no mpirun in PATH; install an MPI library or give --launcher");
+std::string found_launcher(const MpiChoice& choice) {
+  if (choice.launcher.empty()) {
+    fail(Errc::unavailable, "no mpirun of {} found; install it or give --launcher", choice.flavour);
   }
-  return program;
+  return choice.launcher;
 }
 
-std::vector<std::string> launcher_command(const LaunchOptions& options) {
+std::vector<std::string> launcher_command(const LaunchOptions& options, const MpiChoice& choice) {
   std::vector<std::string> command;
   std::istringstream words(options.launcher);
   for (std::string word; words >> word;) command.push_back(word);
-  if (command.empty()) command.push_back(found_launcher());
+  if (command.empty()) command.push_back(found_launcher(choice));
   const bool counted = std::any_of(command.begin(), command.end(), [](const std::string& word) {
     return word == "-n" || word == "-np" || word == "--ntasks" || word.rfind("--ntasks=", 0) == 0;
   });
@@ -108,10 +103,10 @@ Outcome start_mpi_job(const LaunchOptions& options) {
   require(!options.argv.empty(),
           "the mpi transport needs this program's command line to start it "
           "under a launcher");
-  load_module("transport_mpi", "commtune_transport_module");
+  const MpiChoice choice = choose_mpi(options.mpi, {});
   std::fflush(nullptr);
   const MonitorFile monitors(options.ranks);
-  const std::vector<std::string> command = launcher_command(options);
+  const std::vector<std::string> command = launcher_command(options, choice);
   const SignalGuard signals;
   LauncherProcess launcher(command, launcher_variables(options, monitors), monitors, signals);
   Watchdog watchdog(monitors.slots(), options.timeout_s);

@@ -33,12 +33,12 @@ std::unique_ptr<Library> open_library(const Job& job, std::string_view name) {
   std::string library(name.substr(0, slash));
   const std::string algorithm(name.substr(std::min(slash + 1, name.size())));
   if (name == native) {
-    library = job.transport.name();
-    if (library == "shm" || library == "threads") {
+    if (job.transport.name() != "mpi") {
       fail(Errc::unavailable,
            "--algorithm native: transport {} has no collective library; use --transport mpi",
-           library);
+           job.transport.name());
     }
+    library = job.library.name;
   }
   using Open = Library* (*)(const Job&, const char*);
   try {

@@ -34,7 +34,7 @@ std::string library_names();
 
 /// Collective: opens what names_library() accepted. Throws Error(unavailable), saying why, when the
 /// transport has no library or the module is not there. Modules are `commtune_library_<x>.so`, x
-/// the transport or the library; they export `extern "C" commtune::Library*
+/// the library; they export `extern "C" commtune::Library*
 /// commtune_open_library(const commtune::Job&, const char* algorithm)`, where `algorithm` is the
 /// part behind the slash, maybe empty. MPI is already initialized then.
 std::unique_ptr<Library> open_library(const Job&, std::string_view name = "native");

@@ -7,10 +7,6 @@
 namespace commtune {
 namespace {
 
-/// Local work between two polls of the transport: a large copy or reduction is cut into pieces of
-/// this size, so that it does not stall the transfers in flight.
-constexpr std::uint64_t piece_bytes = 256 * 1024;
-
 bool local(StepKind kind) { return kind == StepKind::copy || kind == StepKind::reduce; }
 
 }  // namespace
@@ -43,7 +39,7 @@ void Wave::start(const Program& program, std::array<std::byte*, 3> bases) {
 }
 
 bool Wave::advance() {
-  std::uint64_t budget = piece_bytes;
+  std::uint64_t budget = binding_.local_bytes;
   do {
     issue_recvs();
     issue_sends();

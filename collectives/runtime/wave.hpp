@@ -27,6 +27,7 @@ struct Binding {
   Kernels kept_kernels;                     ///< for results that stay where they are
   unsigned element_shift = 0;               ///< log2 of the bytes of an element
   std::uint32_t send_window = 0, recv_window = 0;
+  std::uint64_t local_bytes = 0;  ///< copied or reduced between two polls of the transport
 };
 
 /// One pass of a plan over one window of the buffers. Sends are issued in program order, and so are

@@ -16,9 +16,15 @@ std::vector<Check> all_checks() {
   return all;
 }
 
-class LocalConformance : public ::testing::TestWithParam<std::tuple<const char*, int>> {};
+class Conformance : public ::testing::TestWithParam<std::tuple<const char*, int>> {
+ protected:
+  void SetUp() override {
+    const std::string missing = transport_missing(std::get<0>(GetParam()));
+    if (!missing.empty()) GTEST_SKIP() << missing;
+  }
+};
 
-TEST_P(LocalConformance, keeps_every_promise) {
+TEST_P(Conformance, keeps_every_promise) {
   const auto [transport, ranks] = GetParam();
   for (const Check& check : all_checks()) {
     const Outcome outcome = run_local(transport, ranks, [&](Job& job) {
@@ -29,7 +35,7 @@ TEST_P(LocalConformance, keeps_every_promise) {
   }
 }
 
-TEST_P(LocalConformance, keeps_every_promise_within_one_job) {
+TEST_P(Conformance, keeps_every_promise_within_one_job) {
   const auto [transport, ranks] = GetParam();
   const Outcome outcome = run_local(transport, ranks, [](Job& job) {
     for (int again = 0; again < 2; ++again) {
@@ -40,8 +46,9 @@ TEST_P(LocalConformance, keeps_every_promise_within_one_job) {
   EXPECT_EQ(outcome.status, 0) << outcome.reason;
 }
 
-INSTANTIATE_TEST_SUITE_P(Transports, LocalConformance,
-                         ::testing::Combine(::testing::Values("shm", "threads"),
+INSTANTIATE_TEST_SUITE_P(Transports, Conformance,
+                         ::testing::Combine(::testing::Values("shm", "threads", "ucx", "grpc",
+                                                              "sim"),
                                             ::testing::Values(1, 2, 3, 5)),
                          [](const auto& test) {
                            return std::string(std::get<0>(test.param)) + "_" +
@@ -49,7 +56,8 @@ INSTANTIATE_TEST_SUITE_P(Transports, LocalConformance,
                          });
 
 TEST(MpiConformance, keeps_every_promise) {
-  if (const std::string missing = mpi_missing(); !missing.empty()) GTEST_SKIP() << missing;
+  if (const std::string missing = transport_missing("mpi"); !missing.empty())
+    GTEST_SKIP() << missing;
   const Outcome outcome = run_mpi(3, [](Job& job) {
     for (const Check& check : all_checks()) {
       check.run(job);
@@ -101,7 +109,8 @@ TEST(SizeMismatch, names_both_ranks_and_sizes) {
 }
 
 TEST(SizeMismatch, is_seen_by_mpi_when_the_message_is_too_long) {
-  if (const std::string missing = mpi_missing(); !missing.empty()) GTEST_SKIP() << missing;
+  if (const std::string missing = transport_missing("mpi"); !missing.empty())
+    GTEST_SKIP() << missing;
   const Outcome outcome = run_mpi(2, [](Job& job) { return send_too_much(job, 16, 8); });
   EXPECT_EQ(outcome.status, exit_rank_lost);
   EXPECT_NE(outcome.reason.find("rank 1 sent "), std::string::npos) << outcome.reason;
@@ -109,7 +118,8 @@ TEST(SizeMismatch, is_seen_by_mpi_when_the_message_is_too_long) {
 }
 
 TEST(SizeMismatch, is_seen_by_mpi_when_the_message_is_too_short) {
-  if (const std::string missing = mpi_missing(); !missing.empty()) GTEST_SKIP() << missing;
+  if (const std::string missing = transport_missing("mpi"); !missing.empty())
+    GTEST_SKIP() << missing;
   const Outcome outcome = run_mpi(2, [](Job& job) { return send_too_much(job, 8, 16); });
   EXPECT_EQ(outcome.status, exit_rank_lost);
   EXPECT_NE(outcome.reason.find("rank 1 sent 8 bytes to rank 0, which expected 16 bytes"),

@@ -7,9 +7,9 @@
 
 namespace commtune::test {
 
-std::string mpi_missing() {
+std::string transport_missing(std::string_view transport) {
   for (const TransportInfo& info : transports()) {
-    if (info.name == "mpi" && !info.available) return info.reason;
+    if (info.name == transport && !info.available) return info.reason;
   }
   return {};
 }

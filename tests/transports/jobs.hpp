@@ -7,7 +7,7 @@
 
 namespace commtune::test {
 
-/// Runs `body` over shm or threads.
+/// Runs `body` over a transport that starts its own ranks.
 inline Outcome run_local(const std::string& transport, int ranks,
                          const std::function<int(Job&)>& body, double timeout_s = 60) {
   LaunchOptions options;
@@ -17,8 +17,8 @@ inline Outcome run_local(const std::string& transport, int ranks,
   return run_job(options, body);
 }
 
-/// Why mpi cannot run here; empty when it can.
-std::string mpi_missing();
+/// Why `transport` cannot run here; empty when it can.
+std::string transport_missing(std::string_view transport);
 
 /// Runs `body` over mpi: starts this test program again, for the current test alone, under mpirun.
 /// Does not return in the started ranks.

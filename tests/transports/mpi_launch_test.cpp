@@ -14,7 +14,8 @@ namespace {
 class MpiLaunch : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (const std::string missing = mpi_missing(); !missing.empty()) GTEST_SKIP() << missing;
+    if (const std::string missing = transport_missing("mpi"); !missing.empty())
+      GTEST_SKIP() << missing;
   }
 };
 

@@ -27,10 +27,11 @@ class Setting {
 };
 
 TEST(RemoteReads, are_only_for_processes_and_can_be_forbidden) {
-  EXPECT_TRUE(local::Fabric(local::Fabric::Kind::processes, 2, false).remote_reads());
-  EXPECT_FALSE(local::Fabric(local::Fabric::Kind::threads, 2, false).remote_reads());
+  const local::Board board(2);
+  EXPECT_TRUE(local::Fabric(local::Fabric::Kind::processes, board, false).remote_reads());
+  EXPECT_FALSE(local::Fabric(local::Fabric::Kind::threads, board, false).remote_reads());
   const Setting forbidden("COMMTUNE_REMOTE_READS", "0");
-  EXPECT_FALSE(local::Fabric(local::Fabric::Kind::processes, 2, false).remote_reads());
+  EXPECT_FALSE(local::Fabric(local::Fabric::Kind::processes, board, false).remote_reads());
 }
 
 TEST(RemoteReads, without_them_every_promise_is_kept) {

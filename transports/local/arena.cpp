@@ -9,9 +9,6 @@
 namespace commtune::local {
 
 namespace {
-std::size_t round_up(std::size_t bytes, std::size_t unit) {
-  return (bytes + unit - 1) / unit * unit;
-}
 std::size_t whole_pages(std::size_t bytes) {
   return round_up(std::max<std::size_t>(bytes, 1), page_bytes);
 }

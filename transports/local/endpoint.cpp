@@ -102,7 +102,7 @@ std::size_t Endpoint::poll() {
   std::size_t finished = poll_recvs();
   if (!active_sends_.empty()) poll_sends();
   if (!ready_.empty()) finished += report_sends();
-  if (finished == 0) fabric_.throw_if_failed();
+  if (finished == 0) fabric_.board().throw_if_failed();
   return finished;
 }
 
@@ -123,13 +123,13 @@ void Endpoint::send(Rank to, std::span<const std::byte> data) {
   if (route != Route::inlined && route != Route::mapped) return Transport::send(to, data);
   Backoff backoff(crowded());
   while (!has_slot(s)) {
-    if (backoff.pause()) fabric_.throw_if_failed();
+    if (backoff.pause()) fabric_.board().throw_if_failed();
   }
   announce(s, route, data);
   if (route == Route::inlined) return;
   backoff.reset();
   while ((s.consumed = s.channel->consumed.load(std::memory_order_acquire)) < s.posted) {
-    if (backoff.pause()) fabric_.throw_if_failed();
+    if (backoff.pause()) fabric_.board().throw_if_failed();
   }
 }
 
@@ -139,7 +139,7 @@ void Endpoint::recv(Rank from, std::span<std::byte> data) {
   const Slot& slot = r.slot();
   Backoff backoff(crowded());
   while (slot.sequence.load(std::memory_order_acquire) != r.next + 1) {
-    if (backoff.pause()) fabric_.throw_if_failed();
+    if (backoff.pause()) fabric_.board().throw_if_failed();
   }
   const Route route = local::route_of(slot.header);
   if (route != Route::inlined && route != Route::mapped) return Transport::recv(from, data);

@@ -13,14 +13,6 @@
 
 namespace commtune::local {
 
-struct Fabric::FailureRecord {
-  std::atomic<std::int32_t> claimed;    ///< 1 once somebody writes the record
-  std::atomic<std::int32_t> published;  ///< 1 once it can be read
-  std::int32_t rank, status;
-  bool said_by_rank;
-  char message[1024];
-};
-
 namespace {
 
 constexpr std::size_t smallest_arena = std::size_t{64} << 20;
@@ -32,10 +24,6 @@ constexpr std::size_t smallest_arena = std::size_t{64} << 20;
 #define COMMTUNE_SHADOW_MEMORY 1
 #endif
 #endif
-
-std::size_t round_up(std::size_t bytes, std::size_t unit) {
-  return (bytes + unit - 1) / unit * unit;
-}
 
 /// No rank can use more than the machine has; a thread sanitizer shadows every mapped byte.
 std::size_t largest_arena() {
@@ -70,31 +58,22 @@ bool remote_reads_permitted() {
 
 }  // namespace
 
-Fabric::Fabric(Kind kind, Rank ranks, bool crowded)
+Fabric::Fabric(Kind kind, const Board& board, bool crowded)
     : kind_(kind),
-      ranks_(ranks),
+      board_(board),
       crowded_(crowded),
       remote_reads_(kind == Kind::processes && remote_reads_permitted()),
       huge_pages_(huge_pages_on_request(kind == Kind::processes)) {
-  const auto n = static_cast<std::size_t>(ranks);
+  const auto n = static_cast<std::size_t>(board.size());
   const std::size_t lanes = n * n * lane_count;
-  const std::size_t monitors_at = round_up(sizeof(FailureRecord), page_bytes);
-  const std::size_t processes_at = round_up(monitors_at + n * sizeof(MonitorSlot), page_bytes);
-  const std::size_t bootstrap_at =
-      round_up(processes_at + n * sizeof(std::atomic<std::int32_t>), page_bytes);
-  const std::size_t channels_at = round_up(bootstrap_at + n * sizeof(BootstrapCell), page_bytes);
+  const std::size_t channels_at = round_up(n * sizeof(std::atomic<std::int32_t>), page_bytes);
   const std::size_t blocks_at = round_up(channels_at + lanes * sizeof(Channel), page_bytes);
   const std::size_t cells_at =
       round_up(blocks_at + lanes * slots_per_lane * block_stride, page_bytes);
   const std::size_t fixed_bytes = cells_at + lanes * cells_per_lane * cell_bytes;
   map(fixed_bytes);
 
-  failure_ = new (base_) FailureRecord{};
-  failed_ = &failure_->published;
-  monitors_ = reinterpret_cast<MonitorSlot*>(base_ + monitors_at);
-  for (std::size_t i = 0; i < n; ++i) new (monitors_ + i) MonitorSlot{};
-  processes_ = reinterpret_cast<std::atomic<std::int32_t>*>(base_ + processes_at);
-  bootstrap_ = reinterpret_cast<BootstrapCell*>(base_ + bootstrap_at);
+  processes_ = reinterpret_cast<std::atomic<std::int32_t>*>(base_);
   channels_ = reinterpret_cast<Channel*>(base_ + channels_at);
   blocks_ = base_ + blocks_at;
   cells_ = base_ + cells_at;
@@ -109,7 +88,7 @@ Fabric::~Fabric() { munmap(base_, mapped_bytes_); }
 void Fabric::map(std::size_t fixed_bytes) {
   for (arena_bytes_ = largest_arena(); arena_bytes_ >= smallest_arena; arena_bytes_ /= 2) {
     arena_bytes_ = round_up(arena_bytes_, huge_page_bytes);
-    mapped_bytes_ = fixed_bytes + huge_page_bytes + arena_bytes_ * static_cast<std::size_t>(ranks_);
+    mapped_bytes_ = fixed_bytes + huge_page_bytes + arena_bytes_ * static_cast<std::size_t>(size());
     void* const address = mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE,
                                MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (address != MAP_FAILED) {
@@ -119,7 +98,7 @@ void Fabric::map(std::size_t fixed_bytes) {
   }
   commtune::fail(Errc::system,
                  "cannot map {} bytes of shared memory for {} ranks: {}; use fewer ranks",
-                 mapped_bytes_, ranks_, std::strerror(errno));
+                 mapped_bytes_, size(), std::strerror(errno));
 }
 
 /// The ranks that are threads of one process need no shared pages, and private ones are more often
@@ -131,27 +110,6 @@ void Fabric::make_arenas_private() {
     commtune::fail(Errc::system, "cannot map {} bytes of private memory: {}; use fewer ranks",
                    bytes, std::strerror(errno));
   }
-}
-
-void Fabric::fail(const Failure& failure) noexcept {
-  std::int32_t unclaimed = 0;
-  if (!failure_->claimed.compare_exchange_strong(unclaimed, 1, std::memory_order_acq_rel)) return;
-  failure_->rank = failure.rank;
-  failure_->status = failure.status;
-  failure_->said_by_rank = failure.said_by_rank;
-  const std::size_t length = std::min(failure.message.size(), sizeof(failure_->message) - 1);
-  std::memcpy(failure_->message, failure.message.data(), length);
-  failure_->message[length] = '\0';
-  failure_->published.store(1, std::memory_order_release);
-}
-
-Failure Fabric::failure() const {
-  return {failure_->rank, failure_->status, failure_->message, failure_->said_by_rank};
-}
-
-void Fabric::throw_failure() const {
-  const Failure first = failure();
-  commtune::fail(Errc::peer, "rank {} failed: {}", first.rank, first.message);
 }
 
 }  // namespace commtune::local

@@ -3,11 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 
+#include "transports/local/board.hpp"
 #include "transports/local/limits.hpp"
-#include "transports/monitor.hpp"
 #include "transports/transport.hpp"
 
 namespace commtune::local {
@@ -42,36 +41,22 @@ struct Channel {
   alignas(128) std::atomic<std::uint64_t> drained;   ///< cells; receiver writes
 };
 
-/// What one rank shows the others in a bootstrap round; two alternate.
-struct alignas(128) BootstrapCell {
-  std::atomic<std::uint64_t> round;
-  std::uint64_t total_bytes[2];
-  std::byte data[2][bootstrap_bytes];
-};
-
-/// The first failure of a job.
-struct Failure {
-  Rank rank = -1;
-  int status = 0;
-  std::string message;
-  bool said_by_rank = false;  ///< the rank's own words; otherwise an observation about it
-};
-
-/// All memory that the ranks of one host share, mapped before they start so that addresses are the
-/// same in every rank.
+/// The memory through which the ranks of one host move bytes, mapped before they start so that
+/// addresses are the same in every rank.
 class Fabric {
  public:
   enum class Kind : std::uint8_t { processes, threads };
 
-  /// `ranks` >= 1. Throws Error(system) when the segment cannot be mapped. The environment variable
-  /// COMMTUNE_REMOTE_READS=0 forbids Route::remote.
-  Fabric(Kind kind, Rank ranks, bool crowded);
+  /// For the ranks of `board`, which must outlive it. Throws Error(system) when the segment cannot
+  /// be mapped. The environment variable COMMTUNE_REMOTE_READS=0 forbids Route::remote.
+  Fabric(Kind kind, const Board& board, bool crowded);
   ~Fabric();
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
 
   Kind kind() const noexcept { return kind_; }
-  Rank size() const noexcept { return ranks_; }
+  const Board& board() const noexcept { return board_; }
+  Rank size() const noexcept { return board_.size(); }
   bool crowded() const noexcept { return crowded_; }
 
   Channel& channel(Rank from, Rank to, Lane lane) const noexcept {
@@ -83,10 +68,6 @@ class Fabric {
   }
   std::byte* cells(Rank from, Rank to, Lane lane) const noexcept {
     return cells_ + index(from, to, lane) * cells_per_lane * cell_bytes;
-  }
-  BootstrapCell& bootstrap(Rank rank) const noexcept { return bootstrap_[rank]; }
-  std::span<MonitorSlot> monitors() const noexcept {
-    return {monitors_, static_cast<std::size_t>(ranks_)};
   }
   std::span<std::byte> arena(Rank rank) const noexcept {
     return {arenas_ + static_cast<std::size_t>(rank) * arena_bytes_, arena_bytes_};
@@ -105,21 +86,9 @@ class Fabric {
   /// An address that every rank can read, with at least a page behind it.
   const std::byte* base() const noexcept { return base_; }
 
-  /// Records the failure unless one was recorded before.
-  void fail(const Failure&) noexcept;
-  bool failed() const noexcept { return failed_->load(std::memory_order_acquire) != 0; }
-  /// Valid once failed().
-  Failure failure() const;
-  /// Throws Error(peer) naming the rank that failed first, if one has.
-  void throw_if_failed() const {
-    if (failed()) throw_failure();
-  }
-
  private:
-  struct FailureRecord;
-  [[noreturn]] void throw_failure() const;
   std::size_t index(Rank from, Rank to, Lane lane) const noexcept {
-    return (static_cast<std::size_t>(from) * static_cast<std::size_t>(ranks_) +
+    return (static_cast<std::size_t>(from) * static_cast<std::size_t>(size()) +
             static_cast<std::size_t>(to)) *
                lane_count +
            lane;
@@ -128,15 +97,11 @@ class Fabric {
   void make_arenas_private();
 
   Kind kind_;
-  Rank ranks_;
+  const Board& board_;
   bool crowded_, remote_reads_, huge_pages_;
   std::byte* base_ = nullptr;
   std::size_t mapped_bytes_ = 0, arena_bytes_ = 0;
-  FailureRecord* failure_ = nullptr;
-  const std::atomic<std::int32_t>* failed_ = nullptr;
   std::atomic<std::int32_t>* processes_ = nullptr;
-  MonitorSlot* monitors_ = nullptr;
-  BootstrapCell* bootstrap_ = nullptr;
   Channel* channels_ = nullptr;
   std::byte *blocks_ = nullptr, *cells_ = nullptr, *arenas_ = nullptr, *arenas_end_ = nullptr;
 };

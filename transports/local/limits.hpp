@@ -40,4 +40,8 @@ inline constexpr std::size_t bootstrap_bytes = 4096;  ///< of one rank's contrib
 inline constexpr std::size_t page_bytes = 4096;
 inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20U;
 
+constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
+  return (bytes + unit - 1) / unit * unit;
+}
+
 }  // namespace commtune::local

@@ -18,7 +18,7 @@ void LocalBootstrap::allgather(std::span<const std::byte> mine, std::span<std::b
     const std::size_t length = std::min(bootstrap_bytes, mine.size() - offset);
     exchange(mine.subspan(offset, length), mine.size());
     for (std::size_t peer = 0; length > 0 && peer < n; ++peer) {
-      const BootstrapCell& cell = fabric_.bootstrap(static_cast<Rank>(peer));
+      const BootstrapCell& cell = board_.bootstrap(static_cast<Rank>(peer));
       std::memcpy(all.data() + peer * mine.size() + offset, cell.data[round_ % 2], length);
     }
     offset += length;
@@ -31,13 +31,13 @@ void LocalBootstrap::barrier() { exchange({}, 0); }
 // k+1 overwrites k-1 only after everybody has shown k.
 void LocalBootstrap::exchange(std::span<const std::byte> part, std::size_t total) {
   ++round_;
-  BootstrapCell& own = fabric_.bootstrap(rank_);
+  BootstrapCell& own = board_.bootstrap(rank_);
   own.total_bytes[round_ % 2] = total;
   if (!part.empty()) std::memcpy(own.data[round_ % 2], part.data(), part.size());
   own.round.store(round_, std::memory_order_release);
   for (Rank peer = 0; peer < size(); ++peer) wait_for(peer);
   for (Rank peer = 0; peer < size(); ++peer) {
-    const std::uint64_t theirs = fabric_.bootstrap(peer).total_bytes[round_ % 2];
+    const std::uint64_t theirs = board_.bootstrap(peer).total_bytes[round_ % 2];
     if (theirs != total) {
       fail(Errc::peer, "rank {} contributes {} bytes to an exchange and rank {} {} bytes", peer,
            theirs, rank_, total);
@@ -46,13 +46,13 @@ void LocalBootstrap::exchange(std::span<const std::byte> part, std::size_t total
 }
 
 void LocalBootstrap::wait_for(Rank peer) const {
-  const std::atomic<std::uint64_t>& theirs = fabric_.bootstrap(peer).round;
+  const std::atomic<std::uint64_t>& theirs = board_.bootstrap(peer).round;
   for (int spins = 0; theirs.load(std::memory_order_acquire) < round_; ++spins) {
     constexpr int short_spin = 200;
     if (spins < short_spin) continue;
     // A rank may have shown its part before it failed, so look again after the failure is seen.
-    if (fabric_.failed() && theirs.load(std::memory_order_acquire) < round_) {
-      fabric_.throw_if_failed();
+    if (board_.failed() && theirs.load(std::memory_order_acquire) < round_) {
+      board_.throw_if_failed();
     }
     const timespec nap{0, 50'000};
     nanosleep(&nap, nullptr);

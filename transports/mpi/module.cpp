@@ -7,17 +7,19 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "transports/host_address.hpp"
 #include "transports/mpi/mpi_bootstrap.hpp"
 #include "transports/mpi/mpi_transport.hpp"
 #include "transports/processors.hpp"
+#include "transports/secret.hpp"
 
 namespace commtune::mpi {
 namespace {
 
 /// Starts the library and ends it; owns two private copies of the world communicator.
-class Runtime {
+class Library {
  public:
-  Runtime() {
+  Library() {
     // Only this thread calls MPI. Asking for MPI_THREAD_FUNNELED would say so, but makes Open MPI
     // 4.1 20 % slower for small messages than the plain MPI_Init of the programs we compare with.
     int provided = 0;
@@ -30,38 +32,19 @@ class Runtime {
     MPI_Comm_set_errhandler(data_, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(control_, MPI_ERRORS_RETURN);
   }
-  ~Runtime() {
+  ~Library() {
     MPI_Comm_free(&control_);
     MPI_Comm_free(&data_);
     MPI_Finalize();
   }
-  Runtime(const Runtime&) = delete;
-  Runtime& operator=(const Runtime&) = delete;
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
   MPI_Comm data() const noexcept { return data_; }
   MPI_Comm control() const noexcept { return control_; }
 
  private:
   MPI_Comm data_ = MPI_COMM_NULL, control_ = MPI_COMM_NULL;
 };
-
-/// Collective. A launcher that binds every rank to its own processor leaves each rank a mask of
-/// one; then the ranks are crowded only if a processor repeats, so the masks are joined.
-bool crowded(MPI_Comm communicator) {
-  MPI_Comm host = MPI_COMM_NULL;
-  MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
-  int ranks = 1;
-  MPI_Comm_size(host, &ranks);
-  constexpr std::size_t most_processors = 4096;
-  std::vector<unsigned char> usable(most_processors, 0);
-  for (const int processor : usable_processors()) {
-    if (static_cast<std::size_t>(processor) < usable.size())
-      usable[static_cast<std::size_t>(processor)] = 1;
-  }
-  MPI_Allreduce(MPI_IN_PLACE, usable.data(), static_cast<int>(usable.size()), MPI_UNSIGNED_CHAR,
-                MPI_MAX, host);
-  MPI_Comm_free(&host);
-  return ranks > std::count(usable.begin(), usable.end(), static_cast<unsigned char>(1));
-}
 
 std::string run_time_version() {
   std::string text(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
@@ -104,11 +87,27 @@ LoadedLibrary describe() {
   return library;
 }
 
+/// The launcher of an MPI job ends all ranks when one is lost, so a rank never has to be told.
+class NeverTold final : public JobHealth {
+ public:
+  bool failed() const noexcept override { return false; }
+
+ private:
+  [[noreturn]] void throw_failure() const override { fail(Errc::peer, "the job has failed"); }
+};
+
 class Connection final : public TransportModule::Connection {
  public:
   Connection()
-      : transport_(runtime_.data(), crowded(runtime_.control())), bootstrap_(runtime_.control()) {}
+      : bootstrap_(mpi_.control()), transport_(mpi_.data(), ranks_are_crowded(bootstrap_)) {}
   Bootstrap& bootstrap() override { return bootstrap_; }
+  const JobHealth& health() const noexcept override { return health_; }
+  std::string address() override { return job_address(bootstrap_); }
+  std::string secret() override {
+    std::string text = random_secret();  // rank 0's counts
+    MPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, mpi_.control());
+    return text;
+  }
   Transport& transport() override { return transport_; }
   LoadedLibrary library() const override { return describe(); }
   [[noreturn]] void abort(int status) override {
@@ -117,15 +116,19 @@ class Connection final : public TransportModule::Connection {
   }
 
  private:
-  Runtime runtime_;
-  MpiTransport transport_;
+  Library mpi_;
+  NeverTold health_;
   MpiBootstrap bootstrap_;
+  MpiTransport transport_;
 };
 
-constexpr TransportModule module{TransportModule::current_abi, "mpi",
-                                 []() -> std::unique_ptr<TransportModule::Connection> {
-                                   return std::make_unique<Connection>();
-                                 }};
+constexpr TransportModule module{
+    TransportModule::current_abi,
+    "mpi",
+    describe,
+    []() -> std::unique_ptr<TransportModule::Connection> { return std::make_unique<Connection>(); },
+    nullptr,
+    nullptr};
 
 }  // namespace
 }  // namespace commtune::mpi

@@ -9,38 +9,43 @@
 #include "transports/launch.hpp"
 #include "transports/module.hpp"
 #include "transports/monitor_file.hpp"
+#include "transports/mpi_choice.hpp"
+#include "transports/processors.hpp"
 #include "transports/rank_body.hpp"
 #include "transports/rank_guard.hpp"
+#include "transports/rendezvous/rendezvous.hpp"
 #include "transports/signals.hpp"
 
 namespace commtune {
 
 namespace {
 
-using Connection = TransportModule::Connection;
 using Body = std::function<int(Job&)>;
 
 /// One rank of a launcher's job: it joins, works, and leaves in a way that takes no rank hostage.
-class MpiRank {
+class LaunchedRank {
  public:
-  MpiRank(const LaunchOptions& options, const LauncherEnvironment& launcher);
-  ~MpiRank() { forget_termination(); }
-  MpiRank(const MpiRank&) = delete;
-  MpiRank& operator=(const MpiRank&) = delete;
+  LaunchedRank(const LaunchOptions& options, const LauncherEnvironment& launcher);
+  ~LaunchedRank() { forget_termination(); }
+  LaunchedRank(const LaunchedRank&) = delete;
+  LaunchedRank& operator=(const LaunchedRank&) = delete;
   Outcome run(const Body& body);
 
  private:
-  std::unique_ptr<Connection> join() const;
-  void check_size(Connection&) const;
-  bool all_agree(Connection&, const RankResult&);
-  Outcome leave(std::unique_ptr<Connection>, const RankResult&);
-  void report_shared(Connection&, const RankResult&);
+  std::unique_ptr<Membership> join();
+  void check_size(const Bootstrap&, const std::string& seen_by) const;
+  int work(Membership&, const Body&);
+  bool all_agree(Membership&, const RankResult&);
+  Outcome leave(std::unique_ptr<Membership>, const RankResult&);
+  void report_shared(Membership&, const RankResult&);
   Outcome outcome(int status, std::string reason) const;
   void print(const std::string& message) const;
   bool monitored() const { return slot_ != own_slot_.get(); }
 
   static constexpr double agreement_s = 2, finalize_s = 10;
+  const LaunchOptions& options_;
   LauncherEnvironment launcher_;
+  TransportModule::Connection* mpi_ = nullptr;  ///< the membership when an MPI library gave it
   std::unique_ptr<MonitorFile> file_;
   std::unique_ptr<MonitorSlot> own_slot_ = std::make_unique<MonitorSlot>();
   MonitorSlot* slot_ = own_slot_.get();
@@ -48,8 +53,8 @@ class MpiRank {
   std::unique_ptr<RankGuard> guard_;
 };
 
-MpiRank::MpiRank(const LaunchOptions& options, const LauncherEnvironment& launcher)
-    : launcher_(launcher) {
+LaunchedRank::LaunchedRank(const LaunchOptions& options, const LauncherEnvironment& launcher)
+    : options_(options), launcher_(launcher) {
   if (const char* const path = std::getenv(MonitorFile::variable)) {
     file_ = std::make_unique<MonitorFile>(path, launcher.size);
     if (!file_->slots().empty() && launcher.rank < launcher.size) {
@@ -66,57 +71,67 @@ MpiRank::MpiRank(const LaunchOptions& options, const LauncherEnvironment& launch
                                        lost_);
 }
 
-std::unique_ptr<Connection> MpiRank::join() const {
-  using Entry = const TransportModule* (*)();
-  const auto entry =
-      reinterpret_cast<Entry>(load_module("transport_mpi", "commtune_transport_module"));
-  const TransportModule* const module = entry();
-  if (module->abi != TransportModule::current_abi) {
-    fail(Errc::unavailable, "the mpi module has interface version {}, this program needs {}",
-         module->abi, TransportModule::current_abi);
+std::unique_ptr<Membership> LaunchedRank::join() {
+  if (launcher_.rendezvous) {
+    require(options_.transport != "mpi",
+            "--transport mpi: {} started these ranks, an MPI library can only be joined under its "
+            "own launcher; use mpirun, or --transport ucx or grpc",
+            launcher_.kind);
+    return join_rendezvous(rendezvous_from_environment(launcher_));
   }
-  return module->join();
+  const MpiChoice choice = choose_mpi(options_.mpi, launcher_);
+  auto connection = transport_module(choice.flavour).join();
+  mpi_ = connection.get();
+  return connection;
 }
 
-void MpiRank::check_size(Connection& connection) const {
-  const Rank seen = connection.transport().size();
+void LaunchedRank::check_size(const Bootstrap& bootstrap, const std::string& seen_by) const {
+  const Rank seen = bootstrap.size();
   if (seen == launcher_.size) return;
   fail(Errc::unavailable,
        "the launcher started {} ranks, the MPI library sees {}: {} was loaded, which is not this "
-       "launcher's MPI or did not start; use that library's own launcher",
-       launcher_.size, seen, connection.library().name);
+       "launcher's MPI or did not start; use that library's own launcher or --mpi",
+       launcher_.size, seen, seen_by);
 }
 
-Outcome MpiRank::run(const Body& body) {
-  std::unique_ptr<Connection> connection;
+int LaunchedRank::work(Membership& membership, const Body& body) {
+  if (options_.transport == "mpi") {
+    Job job{membership.bootstrap(), mpi_->transport(), *slot_, mpi_->library()};
+    return body(job);
+  }
+  const auto runtime = transport_module(options_.transport)
+                           .open({membership.bootstrap(), membership.health(),
+                                  ranks_are_crowded(membership.bootstrap()), membership.address(),
+                                  membership.secret()});
+  Job job{membership.bootstrap(), runtime->transport(), *slot_, runtime->library()};
+  return body(job);
+}
+
+Outcome LaunchedRank::run(const Body& body) {
+  std::unique_ptr<Membership> membership;
   const RankResult joined = run_guarded([&] {
-    connection = join();
-    check_size(*connection);
+    membership = join();
+    if (mpi_ != nullptr) check_size(membership->bootstrap(), mpi_->library().name);
     return 0;
   });
   if (joined.error) {
     slot_->fail(joined.message);
     slot_->status.store(joined.status, std::memory_order_release);
-    if (connection) {
-      guard_->arm(finalize_s, joined.status, {});
-      connection.reset();
-    }
+    guard_->arm(finalize_s, joined.status, {});
+    membership.reset();
     return outcome(joined.status, joined.message);
   }
-  const RankResult result = run_guarded([&] {
-    Job job{connection->bootstrap(), connection->transport(), *slot_, connection->library()};
-    return body(job);
-  });
-  return leave(std::move(connection), result);
+  const RankResult result = run_guarded([&] { return work(*membership, body); });
+  return leave(std::move(membership), result);
 }
 
 /// True when every rank ended the same way, so that the library can be finalized. Must not be
 /// called when other ranks may still be at work without a deadline armed.
-bool MpiRank::all_agree(Connection& connection, const RankResult& result) {
+bool LaunchedRank::all_agree(Membership& membership, const RankResult& result) {
   const std::uint64_t mine =
       std::hash<std::string>{}(result.message) * 31U + static_cast<std::uint64_t>(result.status);
   try {
-    for (const std::uint64_t theirs : allgather_value(connection.bootstrap(), mine)) {
+    for (const std::uint64_t theirs : allgather_value(membership.bootstrap(), mine)) {
       if (theirs != mine) return false;
     }
     return true;
@@ -125,7 +140,7 @@ bool MpiRank::all_agree(Connection& connection, const RankResult& result) {
   }
 }
 
-Outcome MpiRank::leave(std::unique_ptr<Connection> connection, const RankResult& result) {
+Outcome LaunchedRank::leave(std::unique_ptr<Membership> membership, const RankResult& result) {
   std::fflush(stdout);
   if (result.status == 0) {
     slot_->enter(Phase::done);
@@ -138,54 +153,56 @@ Outcome MpiRank::leave(std::unique_ptr<Connection> connection, const RankResult&
     slot_->status.store(result.status, std::memory_order_release);
     guard_->arm(agreement_s, result.status, monitored() ? std::string() : message);
     const bool together =
-        (!result.error || *result.error == Errc::usage) && all_agree(*connection, result);
+        (!result.error || *result.error == Errc::usage) && all_agree(*membership, result);
     guard_->disarm();
     if (together) {
-      report_shared(*connection, result);
+      report_shared(*membership, result);
     } else {
       print(message);
       guard_->arm(agreement_s, result.status, {});
-      connection->abort(result.status);
+      membership->abort(result.status);
     }
   }
   guard_->arm(finalize_s, result.status,
-              result.status == 0 ? "MPI_Finalize did not end in time; leaving without it" : "");
-  connection.reset();
+              result.status == 0
+                  ? "leaving the job took too long; the other ranks were not waited for"
+                  : "");
+  membership.reset();
   guard_->disarm();
   return outcome(result.status, {});
 }
 
 /// Rank 0 tells what all ranks failed with before any of them may end: a launcher takes the others
 /// down as soon as one has ended with a status.
-void MpiRank::report_shared(Connection& connection, const RankResult& result) {
+void LaunchedRank::report_shared(Membership& membership, const RankResult& result) {
   if (!result.message.empty() && !monitored() && launcher_.rank == 0) {
     std::fprintf(stderr, "commtune: %s\n", result.message.c_str());
     if (lost_) lost_(result.message);
   }
   guard_->arm(agreement_s, result.status, {});
   try {
-    connection.bootstrap().barrier();
+    membership.bootstrap().barrier();
   } catch (const Error&) {  // another rank did not wait; what was to be told is told
   }
   guard_->disarm();
 }
 
 /// The reason travels once: through the monitor to the process that supervises, else with rank 0.
-Outcome MpiRank::outcome(int status, std::string reason) const {
+Outcome LaunchedRank::outcome(int status, std::string reason) const {
   if (monitored() || launcher_.rank != 0) reason.clear();
   return {status, std::move(reason), launcher_.rank};
 }
 
-void MpiRank::print(const std::string& message) const {
+void LaunchedRank::print(const std::string& message) const {
   if (!monitored())
     std::fprintf(stderr, "commtune: rank %d: %s\n", launcher_.rank, message.c_str());
 }
 
 }  // namespace
 
-Outcome join_mpi_job(const LaunchOptions& options, const LauncherEnvironment& launcher,
-                     const Body& body) {
-  return MpiRank(options, launcher).run(body);
+Outcome join_job(const LaunchOptions& options, const LauncherEnvironment& launcher,
+                 const Body& body) {
+  return LaunchedRank(options, launcher).run(body);
 }
 
 }  // namespace commtune

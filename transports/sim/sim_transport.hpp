@@ -1,0 +1,67 @@
+#pragma once
+#include <memory>
+#include <simgrid/s4u.hpp>
+#include <vector>
+
+#include "transports/job_health.hpp"
+#include "transports/transport.hpp"
+
+namespace commtune::sim {
+
+/// One rank of a simulated cluster. A transfer is a SimGrid communication between the mailbox of
+/// its pair and lane; it begins when both ends have posted it. The bytes are really moved.
+class SimTransport final : public Transport {
+ public:
+  SimTransport(Rank rank, Rank size, const JobHealth& health)
+      : rank_(rank), size_(size), health_(health) {}
+  std::string_view name() const noexcept override { return "sim"; }
+  Capabilities capabilities() const noexcept override { return {.simulated_time = true}; }
+  Rank rank() const noexcept override { return rank_; }
+  Rank size() const noexcept override { return size_; }
+  void post_send(Rank to, Lane, std::span<const std::byte> data, Completion) override;
+  void post_recv(Rank from, Lane, std::span<std::byte> data, Completion) override;
+  /// When time stands still and polls find nothing, the next one waits for a completion, at most a
+  /// millisecond of virtual time: a caller that does nothing else has nothing else to do.
+  std::size_t poll() override;
+  std::int64_t now_ns() const noexcept override;
+  bool crowded() const noexcept override { return false; }
+
+ private:
+  /// A message as SimGrid carries it to the receiver. Both ends complete at the same moment, in any
+  /// order; the later one deletes it.
+  struct Message {
+    std::span<const std::byte> data;
+    std::vector<std::byte> kept;  ///< the bytes, when the sender was first
+    bool one_done = false;
+  };
+  struct Pending {
+    Completion completion;
+    Message* message = nullptr;  ///< receives: SimGrid puts it here on arrival
+    std::span<std::byte> data;   ///< receives
+    Rank peer = 0;
+    Lane lane = 0;
+    bool receives = false;
+  };
+  void check_arguments(Rank peer, Lane) const;
+  simgrid::s4u::Mailbox* mailbox(Rank from, Rank to, Lane);
+  Pending* take_pending();
+  void finish(std::size_t index);
+  void receive(const Pending&, const Message&) const;
+  [[noreturn]] void fail_waiting() const;
+
+  Rank rank_, size_;
+  const JobHealth& health_;
+  std::vector<simgrid::s4u::CommPtr> comms_;
+  std::vector<Pending*> pending_;  ///< of comms_, element by element
+  std::vector<std::unique_ptr<Pending>> all_;
+  std::vector<Pending*> free_;
+  struct Known {
+    std::uint64_t key;
+    simgrid::s4u::Mailbox* mailbox;
+  };
+  std::vector<Known> mailboxes_;          ///< those used so far
+  double last_poll_ = -1, waited_s_ = 0;  ///< virtual seconds
+  int idle_ = 0;  ///< polls that found nothing since time passed or something was posted
+};
+
+}  // namespace commtune::sim

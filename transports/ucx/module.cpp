@@ -1,0 +1,50 @@
+#include "transports/module.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "transports/ucx/ucx_transport.hpp"
+
+namespace commtune::ucx {
+namespace {
+
+LoadedLibrary identify() {
+  unsigned major = 0, minor = 0, release = 0;
+  ucp_get_version(&major, &minor, &release);
+  LoadedLibrary library{"ucx",
+                        fmt::format("{}.{}.{}", major, minor, release),
+                        {},
+                        fmt::format("{}.{}", UCP_API_MAJOR, UCP_API_MINOR)};
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(&ucp_get_version), &info) != 0 && info.dli_fname != nullptr) {
+    library.path = info.dli_fname;
+  }
+  return library;
+}
+
+class Runtime final : public TransportModule::Runtime {
+ public:
+  explicit Runtime(const RuntimeContext& context) : transport_(context) {}
+  Transport& transport() override { return transport_; }
+  LoadedLibrary library() const override { return identify(); }
+
+ private:
+  UcxTransport transport_;
+};
+
+constexpr TransportModule module{
+    TransportModule::current_abi,
+    "ucx",
+    identify,
+    nullptr,
+    [](const RuntimeContext& context) -> std::unique_ptr<TransportModule::Runtime> {
+      return std::make_unique<Runtime>(context);
+    },
+    nullptr};
+
+}  // namespace
+}  // namespace commtune::ucx
+
+extern "C" const commtune::TransportModule* commtune_transport_module() {
+  return &commtune::ucx::module;
+}
