@@ -179,6 +179,14 @@ Series measure_collective(Job& job, const ClockMap& clocks, const SamplingOption
   std::vector<double> skews_us;
   sampler.first_call();
   series.first_call_us = iteration(0).time_us;
+  // A simulated call takes the same time again and again, and long to simulate.
+  if (job.transport.capabilities().simulated_time && !options.iterations) {
+    series.samples_us = {series.first_call_us};
+    series.entry_skew_us = iteration(0).skew_us;
+    series.flags = {"simulated"};
+    job.monitor.enter(Phase::idle);
+    return series;
+  }
   sampler.warm_up();
   while (const std::size_t length = sampler.next_batch(series.samples_us)) {
     for (std::size_t i = 0; i < length; ++i) {

@@ -88,13 +88,13 @@ std::string malloc_note() {
 }
 
 Json own_placement(Job& job, const Topology& topology) {
-  const Placement placement = current_placement();
+  const Placement placement = job.host.empty() ? current_placement() : Placement{};
   Json numa;
   if (placement.numa >= 0) numa = placement.numa;
   return {{"rank", job.rank()},
           {"host", job.host.empty() ? topology.host : job.host},
           {"pid", getpid()},
-          {"cpuset", placement.cpuset},
+          {"cpuset", text_or_null(placement.cpuset)},
           {"numa", std::move(numa)},
           {"gpu", nullptr},
           {"library", library_to_json(job.library)},
@@ -177,10 +177,16 @@ std::string processor_model(std::string_view cpuinfo) {
       cpuinfo.substr(colon + 2, end == std::string_view::npos ? end : end - colon - 2));
 }
 
+Topology topology_for(const Job& job) {
+  const bool known = job.transport.capabilities().simulated_time && job.rank() != 0;
+  return known ? Topology{} : discover_topology();
+}
+
 Json describe_run(Job& job, const RunOptions& options, double clock_error_us) {
-  Topology topology = discover_topology();
+  Topology topology = topology_for(job);
   std::set<int> allowed;  // of all ranks here: a bound rank alone sees only its own processors
   Json ranks = Json::array(), hosts = Json::array();
+  std::set<std::string> named;
   std::vector<LoadedLibrary> libraries;
   for (const std::string& text :
        gather_string(job.bootstrap, own_placement(job, topology).dump())) {
@@ -191,12 +197,10 @@ Json describe_run(Job& job, const RunOptions& options, double clock_error_us) {
       for (const Json& processor : rank["allowed"]) allowed.insert(processor.get<int>());
     }
     rank.erase("allowed");
-    if (std::find(hosts.begin(), hosts.end(), rank["host"]) == hosts.end()) {
-      hosts.push_back(rank["host"]);
-    }
+    if (named.insert(rank["host"].get<std::string>()).second) hosts.push_back(rank["host"]);
     ranks.push_back(std::move(rank));
   }
-  topology.allowed_processors = static_cast<int>(allowed.size());
+  if (!allowed.empty()) topology.allowed_processors = static_cast<int>(allowed.size());
   std::size_t variables = 0;
   while (environ[variables] != nullptr) ++variables;
   Json run = Json::object();

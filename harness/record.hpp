@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/json.hpp"
+#include "core/topology.hpp"
 #include "harness/options.hpp"
 #include "transports/job.hpp"
 
@@ -56,6 +57,10 @@ std::optional<double> bus_factor(Collective, int ranks);
 /// The bytes that algorithm bandwidth counts: the vector for allreduce and broadcast, n times a
 /// rank's part for allgather and reduce_scatter.
 std::uint64_t total_bytes(Collective, int ranks, std::uint64_t bytes_per_rank);
+
+/// What hwloc reports of this host; of a simulated rank other than 0 nothing, since all of them
+/// share the process of rank 0.
+Topology topology_for(const Job&);
 
 /// The `run` object: argv, started, hosts, build, kernel, cpu, governor, topology, every rank's
 /// placement, library as loaded, selected environment, seed, clock error. Collective; on rank 0,

@@ -132,6 +132,14 @@ Call library_result(BenchContext& context, const Library& library, const CallSlo
 }
 
 /// Runs `check` iterations on fresh data outside the timed part and compares every element.
+/// Whether this rank compares its result. The ranks of a simulated job share one processor, and
+/// what is expected costs each of them the sum over all ranks.
+bool checks_result(const Job& job) {
+  constexpr Rank most = 32;
+  if (!job.transport.capabilities().simulated_time || job.size() <= most) return true;
+  return job.rank() % ((job.size() + most - 1) / most) == 0;
+}
+
 void check_results(BenchContext& context, const Choice& choice, Prepared& prepared, Row& row) {
   const std::uint64_t iterations = context.options().check;
   Job& job = context.job();
@@ -147,7 +155,8 @@ void check_results(BenchContext& context, const Choice& choice, Prepared& prepar
     job.monitor.beat(i);
     const Call call =
         choice.library != nullptr ? library_result(context, *choice.library, slot) : slot.call;
-    const CheckResult result = check_output(call, job.rank(), job.size(), seed);
+    CheckResult result;
+    if (checks_result(job)) result = check_output(call, job.rank(), job.size(), seed);
     summary.add(result.wrong, result.max_ulp,
                 fmt::format("element {}: got {}, expected {}", result.first_index, result.got,
                             result.expected));

@@ -43,7 +43,7 @@ Json sample_line(const Row& row, const std::vector<double>& samples_us) {
 
 BenchContext::BenchContext(Job& job, const BenchPlan& plan, std::ostream& out)
     : job_(job), plan_(plan), out_(out), clocks_(synchronise_clocks(job)), probe_(job) {
-  const Topology topology = discover_topology();
+  const Topology topology = topology_for(job);
   nodes_ = map_nodes(allgather_string(job.bootstrap, job.host.empty() ? topology.host : job.host));
   cache_bytes_ = topology.l3_bytes != 0 ? topology.l3_bytes : std::size_t{32} << 20;
   private_cache_bytes_ = topology.l2_bytes != 0 ? topology.l2_bytes : std::size_t{2} << 20;

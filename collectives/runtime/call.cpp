@@ -160,6 +160,7 @@ std::string describe(const Signature& s) {
 
 void agree(Bootstrap& bootstrap, const Call& call, std::string_view algorithm) {
   const auto all = allgather_value(bootstrap, signature_of(call, algorithm));
+  if (std::all_of(all.begin(), all.end(), [&](const auto& each) { return each == all[0]; })) return;
   // The majority is taken for right; of equally many, the one that comes first.
   std::size_t best = 0, best_votes = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -169,7 +170,6 @@ void agree(Bootstrap& bootstrap, const Call& call, std::string_view algorithm) {
       best_votes = votes;
     }
   }
-  if (best_votes == all.size()) return;
   std::string text;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!(all[i] == all[best])) text += fmt::format("; rank {} asks for {}", i, describe(all[i]));

@@ -80,7 +80,6 @@ class ScheduledOperation final : public Operation {
     require(finished_ == wave_count_, "an operation was started again before it completed");
     started_ = finished_ = 0;
     launch_free();
-    for (Wave& wave : waves_) wave.advance();
   }
 
   bool progress() override {
@@ -128,6 +127,7 @@ class ScheduledOperation final : public Operation {
     waves_[slot].start(window + 1 == wave_count_ ? tail_ : full_,
                        {input + shift, call_.output.data() + shift,
                         scratch_.bytes().data() + slot * full_.scratch_bytes()});
+    waves_[slot].advance();
   }
 
   void finish(Wave& wave, std::size_t slot) {

@@ -52,7 +52,7 @@ void SimTransport::post_send(Rank to, Lane lane, std::span<const std::byte> data
   *pending = {completion, new Message{data, {}, false}, {}, to, lane, false};
   comms_.push_back(mailbox(rank_, to, lane)->put_async(pending->message, data.size()));
   pending_.push_back(pending);
-  idle_ = 0;
+  fresh_ = true;
 }
 
 void SimTransport::post_recv(Rank from, Lane lane, std::span<std::byte> data,
@@ -62,7 +62,7 @@ void SimTransport::post_recv(Rank from, Lane lane, std::span<std::byte> data,
   *pending = {completion, nullptr, data, from, lane, true};
   comms_.push_back(mailbox(from, rank_, lane)->get_async<Message>(&pending->message));
   pending_.push_back(pending);
-  idle_ = 0;
+  fresh_ = true;
 }
 
 void SimTransport::finish(std::size_t index) {
@@ -106,24 +106,21 @@ void SimTransport::fail_waiting() const {
 }
 
 std::size_t SimTransport::poll() {
-  constexpr int idle_polls = 2;
   const double now = sg::Engine::get_clock();
-  if (now > last_poll_) idle_ = 0;
-  last_poll_ = now;
   health_.throw_if_failed();
-  if (comms_.empty()) {
+  // SimGrid's test_any() would leave what it finds in its list of the actor's activities for ever.
+  if (comms_.empty() || fresh_) {
+    fresh_ = false;
     sg::this_actor::yield();
     return 0;
   }
-  const ssize_t done = idle_++ < idle_polls ? sg::Comm::test_any(comms_)
-                                            : sg::Comm::wait_any_for(comms_, patience_s);
+  const ssize_t done = sg::Comm::wait_any_for(comms_, patience_s);
   if (done < 0) {
     waited_s_ += sg::Engine::get_clock() - now;
     if (waited_s_ > never_s) fail_waiting();
     return 0;
   }
   waited_s_ = 0;
-  idle_ = 0;
   finish(static_cast<std::size_t>(done));
   return 1;
 }

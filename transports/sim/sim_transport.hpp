@@ -20,8 +20,8 @@ class SimTransport final : public Transport {
   Rank size() const noexcept override { return size_; }
   void post_send(Rank to, Lane, std::span<const std::byte> data, Completion) override;
   void post_recv(Rank from, Lane, std::span<std::byte> data, Completion) override;
-  /// When time stands still and polls find nothing, the next one waits for a completion, at most a
-  /// millisecond of virtual time: a caller that does nothing else has nothing else to do.
+  /// The first poll after a post finds nothing. Others wait for a completion, at most a millisecond
+  /// of virtual time: a caller that polls again has nothing else to do.
   std::size_t poll() override;
   std::int64_t now_ns() const noexcept override;
   bool crowded() const noexcept override { return false; }
@@ -59,9 +59,9 @@ class SimTransport final : public Transport {
     std::uint64_t key;
     simgrid::s4u::Mailbox* mailbox;
   };
-  std::vector<Known> mailboxes_;          ///< those used so far
-  double last_poll_ = -1, waited_s_ = 0;  ///< virtual seconds
-  int idle_ = 0;  ///< polls that found nothing since time passed or something was posted
+  std::vector<Known> mailboxes_;  ///< those used so far
+  double waited_s_ = 0;           ///< virtual seconds since the last completion
+  bool fresh_ = false;            ///< something was posted since the last poll
 };
 
 }  // namespace commtune::sim
