@@ -97,13 +97,34 @@ void expect_mismatch(const char* transport, std::size_t sent, std::size_t expect
 }
 
 TEST(SizeMismatch, names_both_ranks_and_sizes) {
-  for (const char* transport : {"shm", "threads"}) {
+  for (const char* transport : {"shm", "threads", "grpc", "sim"}) {
+    if (!transport_missing(transport).empty()) continue;
+    const bool has_views =
+        std::string_view(transport) == "shm" || std::string_view(transport) == "threads";
     for (const bool view : {false, true}) {
+      if (view && !has_views) continue;
       expect_mismatch(transport, 16, 8, view);
       expect_mismatch(transport, 8, 16, view);
       expect_mismatch(transport, 0, 1, view);
       expect_mismatch(transport, 5'000, 4'999, view);
       expect_mismatch(transport, 100'000, 99'999, view);
+    }
+  }
+}
+
+// UCX does not always tell by how much a message was too long.
+TEST(SizeMismatch, is_seen_by_ucx) {
+  if (const std::string missing = transport_missing("ucx"); !missing.empty())
+    GTEST_SKIP() << missing;
+  for (const std::size_t sent : {std::size_t{0}, std::size_t{8}, std::size_t{100'000}}) {
+    for (const std::size_t expected : {std::size_t{16}, std::size_t{99'999}}) {
+      const Outcome outcome =
+          run_local("ucx", 2, [&](Job& job) { return send_too_much(job, sent, expected); });
+      EXPECT_EQ(outcome.status, exit_rank_lost);
+      const std::string end =
+          fmt::format(" bytes to rank 0, which expected {} bytes, on lane 4", expected);
+      EXPECT_EQ(outcome.reason.rfind("rank 0: rank 1 sent ", 0), 0U) << outcome.reason;
+      EXPECT_NE(outcome.reason.find(end), std::string::npos) << outcome.reason;
     }
   }
 }

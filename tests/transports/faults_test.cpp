@@ -1,0 +1,108 @@
+// A rank that is killed or halted, on every transport that starts its own processes: the job ends
+// in time with status 4, names the rank and leaves nothing behind.
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <set>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "conformance.hpp"
+#include "core/clock.hpp"
+#include "jobs.hpp"
+
+namespace commtune::test {
+namespace {
+
+constexpr int ranks = 3;
+
+/// Names of what a job could leave behind: shared memory and sockets.
+std::set<std::string> leftovers() {
+  std::set<std::string> names;
+  for (const std::filesystem::path& folder :
+       {std::filesystem::path("/dev/shm"), std::filesystem::temp_directory_path()}) {
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+      const std::string name = entry.path().filename();
+      if (name.rfind("commtune", 0) == 0 || name.rfind("ucx", 0) == 0) names.insert(name);
+    }
+  }
+  return names;
+}
+
+bool has_children() {
+  int status = 0;
+  return waitpid(-1, &status, WNOHANG) >= 0;
+}
+
+/// One round of messages in a ring.
+void exchange(Job& job) {
+  std::vector<std::byte> out(20'000), in(20'000);
+  Counter done;
+  job.transport.post_recv((job.rank() + job.size() - 1) % job.size(), 0, in, done.id());
+  job.transport.post_send((job.rank() + 1) % job.size(), 0, out, done.id());
+  done.wait(job.transport, 2);
+}
+
+struct Fault {
+  const char* name;
+  int signal;
+  int after_rounds;  ///< of 4; 0: before the first transfer, 4: when all transfers are done
+};
+constexpr Fault faults[] = {{"killed_before", SIGKILL, 0},
+                            {"killed_during", SIGKILL, 2},
+                            {"killed_after", SIGKILL, 4},
+                            {"halted_before", SIGSTOP, 0},
+                            {"halted_during", SIGSTOP, 2}};
+
+class Faults : public ::testing::TestWithParam<std::tuple<const char*, Fault>> {};
+
+TEST_P(Faults, end_the_job_and_name_the_rank) {
+  const auto [transport, fault] = GetParam();
+  if (const std::string missing = transport_missing(transport); !missing.empty()) {
+    GTEST_SKIP() << missing;
+  }
+  const bool killed = fault.signal == SIGKILL;
+  const auto before = leftovers();
+  const std::int64_t begin = monotonic_ns();
+  const Outcome outcome = run_local(
+      transport, ranks,
+      [fault = fault](Job& job) {
+        job.monitor.enter(Phase::timed);
+        job.monitor.describe("allreduce/ring", 65536);
+        for (int round = 0; round <= 4; ++round) {
+          job.monitor.beat(static_cast<std::uint64_t>(round));
+          if (job.rank() == 1 && round == fault.after_rounds) raise(fault.signal);
+          if (round < 4) exchange(job);
+        }
+        job.bootstrap.barrier();
+        return 0;
+      },
+      killed ? 30 : 1);
+  EXPECT_EQ(outcome.status, exit_rank_lost);
+  const std::string expected =
+      killed ? "rank 1 was killed by signal 9 in timed iteration " +
+                   std::to_string(fault.after_rounds) + " of allreduce/ring, 65536 bytes"
+             : "no progress for 1 s: rank 1 was halted by a signal in timed iteration " +
+                   std::to_string(fault.after_rounds) + " of allreduce/ring";
+  EXPECT_EQ(outcome.reason.rfind(expected, 0), 0U) << outcome.reason;
+  EXPECT_LT(static_cast<double>(monotonic_ns() - begin) * 1e-9, 15);
+  EXPECT_FALSE(has_children());
+  std::set<std::string> left;
+  const auto now = leftovers();
+  std::set_difference(now.begin(), now.end(), before.begin(), before.end(),
+                      std::inserter(left, left.begin()));
+  EXPECT_TRUE(left.empty()) << *left.begin();
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, Faults,
+                         ::testing::Combine(::testing::Values("shm", "ucx", "grpc"),
+                                            ::testing::ValuesIn(faults)),
+                         [](const auto& test) {
+                           return std::string(std::get<0>(test.param)) + "_" +
+                                  std::get<1>(test.param).name;
+                         });
+
+}  // namespace
+}  // namespace commtune::test
