@@ -4,6 +4,7 @@
 
 #define COMMTUNE_COMMANDS(X) \
   X(bench)                   \
+  X(compare)                 \
   X(export)                  \
   X(import)                  \
   X(info)                    \
