@@ -11,6 +11,7 @@
 #include "core/sizes.hpp"
 #include "core/types.hpp"
 #include "microbench/choice.hpp"
+#include "transports/binding.hpp"
 #include "transports/job.hpp"
 #include "transports/mpi_choice.hpp"
 
@@ -152,6 +153,12 @@ void add_job_options(CLI::App& app, RunOptions& o) {
   add_value(app, "--platform", "FILE",
             "sim: SimGrid file, or KIND:SHAPE,BANDWIDTH,LATENCY; docs/simulation.md",
             [&o](const std::string& text) { o.platform = parse_path(text, "--platform"); });
+  add_value(app, "--bind", "WHERE",
+            "core, numa, none, or processors as 0,2,4-6 [one each while there are enough]",
+            [&o](const std::string& text) {
+              parse_binding(text);
+              o.bind = text;
+            });
   add_value(app, "--device", "NAME", "where buffers live: host, cuda [host]",
             [&o](const std::string& text) { o.device = parse_device(text); });
   add_value(app, "--timeout", "S", "no progress for S seconds ends the job [60]",

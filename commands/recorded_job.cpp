@@ -18,6 +18,7 @@ int run_recorded_job(const RunOptions& options, const std::function<int(Job&)>& 
   launch.launcher = options.launcher;
   launch.mpi = options.mpi;
   launch.platform = options.platform;
+  launch.bind = options.bind;
   launch.argv = options.argv;
   launch.lost = [output = options.output](const std::string& reason) {
     close_result_file(output, reason);

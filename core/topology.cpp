@@ -125,18 +125,41 @@ Placement current_placement() {
   return placement;
 }
 
-bool bind_to_processor(int index) {
+std::vector<std::vector<int>> processors_by(Place place) {
+  const LoadedTopology topology = load_topology();
+  const Bitmap allowed = allowed_cpuset(topology.get(), HWLOC_CPUBIND_PROCESS);
+  const hwloc_obj_type_t type = place == Place::core ? HWLOC_OBJ_CORE : HWLOC_OBJ_NUMANODE;
+  std::vector<std::vector<int>> groups;
+  const Bitmap members = make_bitmap();
+  for (hwloc_obj* each = nullptr;
+       (each = hwloc_get_next_obj_by_type(topology.get(), type, each)) != nullptr;) {
+    hwloc_bitmap_and(members.get(), each->cpuset, allowed.get());
+    std::vector<int> group;
+    for (int index = hwloc_bitmap_first(members.get()); index >= 0;
+         index = hwloc_bitmap_next(members.get(), index)) {
+      group.push_back(index);
+    }
+    if (!group.empty()) groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+bool bind_to_processors(const std::vector<int>& indices) {
   constexpr int highest_index = 1 << 20;
-  if (index < 0 || index > highest_index) return false;
-  const auto bits = static_cast<std::size_t>(index) + 1;
+  if (indices.empty()) return false;
+  const auto [lowest, highest] = std::minmax_element(indices.begin(), indices.end());
+  if (*lowest < 0 || *highest > highest_index) return false;
+  const auto bits = static_cast<std::size_t>(*highest) + 1;
   const auto free_set = [](cpu_set_t* set) { CPU_FREE(set); };
   const std::unique_ptr<cpu_set_t, decltype(free_set)> set(CPU_ALLOC(bits), free_set);
   if (!set) return false;
   const std::size_t bytes = CPU_ALLOC_SIZE(bits);
   CPU_ZERO_S(bytes, set.get());
-  CPU_SET_S(static_cast<std::size_t>(index), bytes, set.get());
+  for (const int index : indices) CPU_SET_S(static_cast<std::size_t>(index), bytes, set.get());
   return sched_setaffinity(0, bytes, set.get()) == 0;
 }
+
+bool bind_to_processor(int index) { return bind_to_processors({index}); }
 
 bool oversubscribed(int ranks, const Topology& topology) {
   return ranks > topology.allowed_processors;

@@ -26,6 +26,13 @@ struct Placement {
 };
 Placement current_placement();
 
+/// The processors that this process may use, grouped by the core or NUMA node they belong to, in
+/// the order of the machine; groups without a usable processor are left out.
+enum class Place { core, numa_node };
+std::vector<std::vector<int>> processors_by(Place);
+
+/// Binds the calling process or thread to these processors; false if refused.
+bool bind_to_processors(const std::vector<int>& indices);
 /// Binds the calling process or thread to one processor by operating-system index; false if
 /// refused.
 bool bind_to_processor(int index);

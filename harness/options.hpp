@@ -31,6 +31,7 @@ struct RunOptions {
   std::string launcher;
   std::string transport;  ///< empty: `mpi` under an MPI launcher, else `shm`
   std::string mpi;
+  std::string bind;      ///< empty: one processor each while there are enough, or the launcher's
   std::string platform;  ///< of the transport sim
   std::string device = "host";
   std::vector<std::string> algorithms = {"auto"};

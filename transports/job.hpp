@@ -34,6 +34,7 @@ struct LaunchOptions {
   double timeout_s = 60;          ///< no beat from any rank for this long ends the job
   std::string launcher;           ///< command for `mpi`; empty: the found MPI's mpirun
   std::string mpi;                ///< "openmpi", "mpich", a path; empty: what mpi_choice() says
+  std::string bind;               ///< as parse_binding() reads it
   std::string platform;           ///< for `sim`: a SimGrid file or the words of a generated one
   std::vector<std::string> argv;  ///< this program's command line, to start again under a launcher
   /// Called on rank 0 of a job that somebody else's launcher started when it has failed and the

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/error.hpp"
+#include "transports/binding.hpp"
 #include "transports/launch.hpp"
 #include "transports/module.hpp"
 #include "transports/monitor_file.hpp"
@@ -95,6 +96,8 @@ void LaunchedRank::check_size(const Bootstrap& bootstrap, const std::string& see
 }
 
 int LaunchedRank::work(Membership& membership, const Body& body) {
+  const auto [index, ranks] = place_on_host(membership.bootstrap());
+  apply_binding(parse_binding(options_.bind), index, ranks);
   if (options_.transport == "mpi") {
     Job job{membership.bootstrap(), mpi_->transport(), *slot_, mpi_->library()};
     return body(job);

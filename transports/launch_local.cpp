@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/topology.hpp"
+#include "transports/binding.hpp"
 #include "transports/launch.hpp"
 #include "transports/local/endpoint.hpp"
 #include "transports/local/local_bootstrap.hpp"
@@ -19,17 +20,22 @@ using Body = std::function<int(Job&)>;
 /// Where the ranks of this host run: each on a processor of its own while there are enough.
 class Seats {
  public:
-  explicit Seats(int ranks)
+  explicit Seats(const LaunchOptions& options)
       : processors_(usable_processors()),
-        crowded_(static_cast<std::size_t>(ranks) > processors_.size()) {}
+        binding_(parse_binding(options.bind)),
+        ranks_(options.ranks),
+        crowded_(static_cast<std::size_t>(options.ranks) > processors_.size()) {}
   bool crowded() const noexcept { return crowded_; }
   void take(Rank rank) const {
+    if (binding_.kind != RankBinding::Kind::launcher) return apply_binding(binding_, rank, ranks_);
     if (crowded_) return;
     bind_to_processor(processors_[static_cast<std::size_t>(rank) % processors_.size()]);
   }
 
  private:
   std::vector<int> processors_;
+  RankBinding binding_;
+  int ranks_;
   bool crowded_;
 };
 
@@ -40,13 +46,13 @@ MonitorSlot& slot_of(local::Board& board, Rank rank) {
 }  // namespace
 
 Outcome run_local_job(const LaunchOptions& options, local::Fabric::Kind kind, const Body& body) {
-  const Seats seats(options.ranks);
+  const Seats seats(options);
   local::Board board(options.ranks);
   local::Fabric fabric(kind, board, seats.crowded());
   const auto run_rank = [&](Rank rank) {
     begin_rank(board, rank);
-    seats.take(rank);
     end_of_rank(board, rank, run_guarded([&] {
+                  seats.take(rank);
                   local::Endpoint endpoint(fabric, rank);
                   local::LocalBootstrap bootstrap(board, rank);
                   Job job{bootstrap, endpoint, slot_of(board, rank), {}};
@@ -68,7 +74,7 @@ Outcome run_local_job(const LaunchOptions& options, local::Fabric::Kind kind, co
 
 Outcome run_module_job(const LaunchOptions& options, const Body& body) {
   const TransportModule& module = transport_module(options.transport);
-  const Seats seats(options.ranks);
+  const Seats seats(options);
   const std::string secret = random_secret();
   local::Board board(options.ranks);
   LocalJob job(options, board);

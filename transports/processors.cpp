@@ -50,4 +50,19 @@ bool ranks_are_crowded(Bootstrap& bootstrap) {
   return ranks > usable.count();
 }
 
+std::pair<int, int> place_on_host(Bootstrap& bootstrap) {
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  std::pair<int, int> place{0, 0};
+  Rank rank = 0;
+  for (const auto& other : allgather_value(bootstrap, host)) {
+    if (other == host) {
+      if (rank < bootstrap.rank()) ++place.first;
+      ++place.second;
+    }
+    ++rank;
+  }
+  return place;
+}
+
 }  // namespace commtune

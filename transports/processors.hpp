@@ -1,4 +1,5 @@
 #pragma once
+#include <utility>
 #include <vector>
 
 namespace commtune {
@@ -11,5 +12,7 @@ class Bootstrap;
 /// Collective. True when the ranks on this rank's host outnumber the processors that all of them
 /// together may use: a launcher that binds each rank leaves each a mask of one.
 bool ranks_are_crowded(Bootstrap&);
+/// Collective. This rank's number among the ranks on its host, and how many those are.
+std::pair<int, int> place_on_host(Bootstrap&);
 
 }  // namespace commtune
