@@ -28,7 +28,7 @@ Outcome run_with(const std::string& transport, const Fault& fault, const char* a
 
 TEST(FaultyTransport, that_delays_changes_nothing) {
   for (const char* algorithm : {"ring", "recursive_doubling", "direct"}) {
-    for (const std::uint64_t seed : {1, 2, 3}) {
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
       const Outcome outcome = run_with("shm", {FaultKind::delay, 0, seed}, algorithm);
       EXPECT_EQ(outcome.status, 0) << algorithm << ": " << outcome.reason;
     }
@@ -37,7 +37,7 @@ TEST(FaultyTransport, that_delays_changes_nothing) {
 
 TEST(FaultyTransport, that_corrupts_any_message_is_found_by_the_check) {
   for (const std::string transport : {"shm", "threads"}) {
-    for (const std::uint64_t send : {0, 1, 2, 3}) {
+    for (const std::uint64_t send : {0U, 1U, 2U, 3U}) {
       const Outcome outcome = run_with(transport, {FaultKind::corrupt, send, send + 1}, "ring");
       EXPECT_EQ(outcome.status, exit_measured_failure) << outcome.reason;
       EXPECT_NE(outcome.reason.find("wrong"), std::string::npos) << outcome.reason;

@@ -53,10 +53,8 @@ GrpcTransport::GrpcTransport(const RuntimeContext& context)
       });
   const std::string target =
       over_tcp ? fmt::format("ipv4:{}:{}", context.address, server_->port()) : "unix:" + socket;
-  for (std::string& each : allgather_string(bootstrap_, target)) {
-    peers_.push_back({static_cast<Rank>(peers_.size()), std::move(each)});
-  }
-  outgoing_.resize(peers_.size());
+  targets_ = allgather_string(bootstrap_, target);
+  outgoing_.resize(targets_.size());
 }
 
 GrpcTransport::~GrpcTransport() {
@@ -77,7 +75,7 @@ GrpcTransport::~GrpcTransport() {
 /// How many streams the other ranks opened to this one. Streams are driven meanwhile: a peer may
 /// still wait for the last of what was sent, and gRPC moves nothing unless its queue is asked.
 Rank GrpcTransport::streams_to_expect() {
-  std::vector<std::byte> mine(peers_.size()), all(peers_.size() * peers_.size());
+  std::vector<std::byte> mine(targets_.size()), all(targets_.size() * targets_.size());
   for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = std::byte{outgoing_[i] != nullptr};
   allgather_while_driving(bootstrap_, mine, all, [this] { drive(); });
   Rank expected = 0;
@@ -117,7 +115,7 @@ void GrpcTransport::check_arguments(Rank peer, Lane lane) const {
 Outgoing& GrpcTransport::outgoing(Rank to) {
   auto& stream = outgoing_[static_cast<std::size_t>(to)];
   if (stream == nullptr) {
-    stream = std::make_unique<Outgoing>(peers_[static_cast<std::size_t>(to)], rank_, secret_,
+    stream = std::make_unique<Outgoing>(targets_[static_cast<std::size_t>(to)], rank_, secret_,
                                         server_->queue());
   }
   return *stream;

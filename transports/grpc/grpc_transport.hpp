@@ -47,7 +47,7 @@ class GrpcTransport final : public Transport {
   std::string secret_, folder_;
   std::vector<Inbox> inboxes_;
   std::unique_ptr<Server> server_;
-  std::vector<Peer> peers_;
+  std::vector<std::string> targets_;                 ///< by rank
   std::vector<std::unique_ptr<Outgoing>> outgoing_;  ///< by rank, null until used
   std::uint64_t idle_polls_ = 0;
   std::int64_t broken_since_ns_ = 0;

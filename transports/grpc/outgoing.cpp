@@ -21,11 +21,10 @@ namespace {
 
 }  // namespace
 
-Outgoing::Outgoing(const Peer& peer, Rank self, const std::string& secret,
+Outgoing::Outgoing(const std::string& target, Rank self, const std::string& secret,
                    ::grpc::CompletionQueue& queue)
-    : peer_(peer.rank),
-      channel_(::grpc::CreateCustomChannel(peer.target, ::grpc::InsecureChannelCredentials(),
-                                           arguments())),
+    : channel_(
+          ::grpc::CreateCustomChannel(target, ::grpc::InsecureChannelCredentials(), arguments())),
       stub_(channel_) {
   context_.set_wait_for_ready(true);
   context_.AddMetadata(secret_key, secret);

@@ -14,17 +14,12 @@
 
 namespace commtune::grpc {
 
-/// Where a rank's server listens, and what proves that the caller belongs to the job.
-struct Peer {
-  Rank rank = 0;
-  std::string target;  ///< "ipv4:127.0.0.1:4711" or "unix:/..."
-};
-
 /// The stream on which one peer is sent to. gRPC allows one write at a time on it.
 class Outgoing final : Event {
  public:
-  /// Starts the call; nothing blocks.
-  Outgoing(const Peer&, Rank self, const std::string& secret, ::grpc::CompletionQueue&);
+  /// Starts the call to `target`, such as "ipv4:127.0.0.1:4711" or "unix:/..."; nothing blocks.
+  Outgoing(const std::string& target, Rank self, const std::string& secret,
+           ::grpc::CompletionQueue&);
   /// Queues a transfer. `data` must stay until it is reported finished.
   void send(Lane, std::span<const std::byte> data, Completion);
   /// Reports transfers whose memory gRPC has let go of, oldest first.
@@ -52,7 +47,6 @@ class Outgoing final : Event {
   void write_next();
   ::grpc::ByteBuffer next_chunk(Transfer&) const;
 
-  Rank peer_;
   std::shared_ptr<::grpc::Channel> channel_;
   ::grpc::GenericStub stub_;
   ::grpc::ClientContext context_;

@@ -39,7 +39,7 @@ Descriptor reach_hub(const Rendezvous& about) {
 class Link final : public Bootstrap, public JobHealth {
  public:
   explicit Link(const Rendezvous&);
-  ~Link();
+  ~Link() override;
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
