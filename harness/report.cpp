@@ -36,6 +36,9 @@ std::string check_text(const Row& row) {
 
 std::string shown_algorithm(const Row& row) {
   const bool observed = !row.algorithm_used.empty() && row.algorithm_used != "unknown";
+  if (row.algorithm_asked.find(':') != std::string::npos) return row.algorithm_asked;
+  const bool beside = !row.library.empty() && row.algorithm_asked.rfind(row.library, 0) == 0;
+  if (observed && beside) return row.library + "/" + row.algorithm_used;
   return observed ? row.algorithm_used : row.algorithm_asked;
 }
 

@@ -17,8 +17,9 @@ std::unique_ptr<Report> make_json_report(std::ostream&);
 bool measures_bandwidth(const Row&);
 /// "ok", "3 wrong" or "-" when nothing was checked.
 std::string check_text(const Row&);
-/// A library's algorithm that nobody observed is shown as what was asked for, "native"; "" when the
-/// row has none.
+/// With its parameters where they were asked for, and with the library that runs beside ours:
+/// "ring:segments=4", "gloo/ring". A library's algorithm that nobody observed is shown as what was
+/// asked for, "native"; "" when the row has none.
 std::string shown_algorithm(const Row&);
 /// "# skipped allreduce/ring 64K: needs 2 ranks"; the size is the one asked for when it holds no
 /// whole element, and failed rows name their library.

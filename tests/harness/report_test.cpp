@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "harness/report_format.hpp"
 #include "sample_rows.hpp"
 
 namespace commtune {
@@ -200,6 +201,21 @@ TEST(Report, refuses_an_unknown_format_with_the_valid_ones) {
   } catch (const Error& error) {
     EXPECT_EQ(std::string(error.what()), "--format: \"xml\" is not one of table, osu, csv, json");
   }
+}
+
+TEST(ShownAlgorithm, tells_rows_of_one_table_apart) {
+  Row row;
+  row.algorithm_used = "ring";
+  row.algorithm_asked = "auto";
+  EXPECT_EQ(shown_algorithm(row), "ring");
+  row.algorithm_asked = "ring:segments=4";
+  EXPECT_EQ(shown_algorithm(row), "ring:segments=4");
+  row.algorithm_asked = "gloo";
+  row.library = "gloo";
+  EXPECT_EQ(shown_algorithm(row), "gloo/ring");
+  row.algorithm_asked = "native";
+  row.library = "openmpi";
+  EXPECT_EQ(shown_algorithm(row), "ring");
 }
 
 }  // namespace
