@@ -223,8 +223,9 @@ TEST(LocalLaunch, refuses_what_cannot_run) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Errc::usage);
-    EXPECT_STREQ(error.what(),
-                 "--transport: unknown transport \"pigeon\"; known: shm, threads, mpi");
+    EXPECT_STREQ(
+        error.what(),
+        "--transport: unknown transport \"pigeon\"; known: shm, threads, mpi, ucx, grpc, sim");
   }
 }
 
