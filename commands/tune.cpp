@@ -78,10 +78,7 @@ void check_place(const RunOptions& options, bool force) {
           "tune starts fresh processes for every candidate: run it once, outside of {}, and name "
           "the launcher with --launcher",
           launcher.kind);
-  require(
-      options.transport == "mpi" || options.transport == "shm" || options.transport == "threads",
-      "--transport {}: tune works on mpi, shm, threads", options.transport);
-  if (!options.launcher.empty() || force) return;
+  if (!options.launcher.empty() || force || options.transport == "sim") return;
   const Topology topology = discover_topology();
   require(!oversubscribed(options.ranks, topology),
           "-n/--ranks {}: only {} processors may be used, the times would be the scheduler's; use "

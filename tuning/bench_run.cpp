@@ -131,6 +131,8 @@ class Runner {
     if (rooted(request.collective)) add("--root", fmt::format("{}", options_.root));
     if (!launcher.empty()) add("--launcher", launcher);
     if (!options_.mpi.empty()) add("--mpi", options_.mpi);
+    if (!options_.platform.empty()) add("--platform", options_.platform);
+    if (!options_.bind.empty()) add("--bind", options_.bind);
     if (options_.sampling.iterations) {
       add("--iterations", fmt::format("{}", *options_.sampling.iterations));
     }

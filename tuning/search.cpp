@@ -136,7 +136,9 @@ class CollectiveSearch {
     entry_.nodes = std::max(1, row.nodes);
     entry_.ppn = row.ppn > 0 ? row.ppn : row.ranks;
     entry_.dtype_class = dtype_class(options_.dtype);
-    entry_.library = row.library.empty() ? std::string(own_library) : row.library;
+    // Only an MPI has collectives of its own to choose from.
+    entry_.library =
+        row.library.empty() || options_.transport != "mpi" ? std::string(own_library) : row.library;
     if (!std::any_of(outcome.rows.begin(), outcome.rows.end(),
                      [](const Row& each) { return flagged(each, "oversubscribed"); })) {
       return;
