@@ -56,8 +56,8 @@ class LaunchedRank {
 
 LaunchedRank::LaunchedRank(const LaunchOptions& options, const LauncherEnvironment& launcher)
     : options_(options), launcher_(launcher) {
-  if (const char* const path = std::getenv(MonitorFile::variable)) {
-    file_ = std::make_unique<MonitorFile>(path, launcher.size);
+  if (const char* const address = std::getenv(MonitorFile::variable)) {
+    file_ = std::make_unique<MonitorFile>(address, launcher.size);
     if (!file_->slots().empty() && launcher.rank < launcher.size) {
       slot_ = &file_->slots()[static_cast<std::size_t>(launcher.rank)];
       prctl(PR_SET_PDEATHSIG, SIGKILL);

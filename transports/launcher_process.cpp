@@ -1,9 +1,12 @@
 #include "transports/launcher_process.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -39,8 +42,10 @@ LauncherProcess::LauncherProcess(const std::vector<std::string>& argv,
                                  const MonitorFile& monitors, const SignalGuard& signals)
     : monitors_(monitors),
       signals_(signals),
+      deaths_(epoll_create1(EPOLL_CLOEXEC)),
       processes_(monitors.slots().size()),
       gone_(monitors.slots().size(), false) {
+  if (!deaths_) fail(Errc::system, "epoll: {}", std::strerror(errno));
   std::vector<char*> arguments;
   arguments.reserve(argv.size() + 1);
   for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
@@ -78,22 +83,36 @@ void LauncherProcess::adopt_new_ranks() {
     const pid_t pid = monitors_.slots()[rank].pid.load(std::memory_order_acquire);
     if (pid <= 0) continue;
     processes_[rank] = Descriptor(open_process(pid));
-    if (!processes_[rank] && errno == ESRCH) look_at(rank);
+    if (!processes_[rank]) {
+      if (errno == ESRCH) look_at(rank);
+      continue;
+    }
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = rank;
+    epoll_ctl(deaths_.fd(), EPOLL_CTL_ADD, processes_[rank].fd(), &event);
   }
+}
+
+bool LauncherProcess::all_adopted() const noexcept {
+  for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
+    if (!processes_[rank] && !gone_[rank]) return false;
+  }
+  return true;
 }
 
 void LauncherProcess::wait(double seconds) {
   adopt_new_ranks();
-  std::vector<pollfd> files;
-  std::vector<std::size_t> ranks;
-  for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
-    if (!processes_[rank]) continue;
-    files.push_back({processes_[rank].fd(), POLLIN, 0});
-    ranks.push_back(rank);
-  }
-  signals_.wait(seconds, files);
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    if (files[i].revents != 0) look_at(ranks[i]);
+  // A rank that is not adopted yet could end unseen.
+  constexpr double look_for_ranks_s = 0.01;
+  if (!all_adopted()) seconds = std::min(seconds, look_for_ranks_s);
+  pollfd deaths{deaths_.fd(), POLLIN, 0};
+  signals_.wait(seconds, {&deaths, 1});
+  std::array<epoll_event, 16> events;
+  int count = 0;
+  while ((count = epoll_wait(deaths_.fd(), events.data(), static_cast<int>(events.size()), 0)) >
+         0) {
+    for (int i = 0; i < count; ++i) look_at(events[static_cast<std::size_t>(i)].data.u64);
   }
   reap(WNOHANG);
 }
@@ -101,7 +120,10 @@ void LauncherProcess::wait(double seconds) {
 void LauncherProcess::look_at(std::size_t rank) {
   const MonitorSlot& slot = monitors_.slots()[rank];
   gone_[rank] = true;
-  processes_[rank].close();
+  if (processes_[rank]) {
+    epoll_ctl(deaths_.fd(), EPOLL_CTL_DEL, processes_[rank].fd(), nullptr);
+    processes_[rank].close();
+  }
   const bool terminated = slot.phase.load(std::memory_order_acquire) == Phase::terminated;
   const bool ended = slot.status.load(std::memory_order_acquire) >= 0;
   if (!terminated && !ended && lost_rank_ < 0) lost_rank_ = static_cast<int>(rank);
@@ -118,12 +140,14 @@ bool LauncherProcess::reap(int options) noexcept {
   constexpr int signal_base = 128;
   status_ =
       WIFSIGNALED(wait_status) ? signal_base + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+  if (WIFSIGNALED(wait_status) && !told_to_end_) killed_by_ = WTERMSIG(wait_status);
   pid_ = -1;
   return true;
 }
 
 void LauncherProcess::end() noexcept {
   constexpr std::int64_t patience_ns = 2'000'000'000;
+  told_to_end_ = true;
   if (pid_ > 0) {
     kill(pid_, SIGTERM);
     for (const std::int64_t begin = monotonic_ns();

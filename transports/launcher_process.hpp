@@ -28,18 +28,24 @@ class LauncherProcess {
   int status() const noexcept { return status_; }
   /// The first rank that disappeared without having said why and without having been told to; -1.
   int lost_rank() const noexcept { return lost_rank_; }
+  /// The signal that ended the launcher, 0 when none did or when end() had to.
+  int killed_by() const noexcept { return killed_by_; }
+  bool told_to_end() const noexcept { return told_to_end_; }
   /// Asks the launcher to stop, then kills whatever is left of the job.
   void end() noexcept;
 
  private:
   void adopt_new_ranks();
+  bool all_adopted() const noexcept;
   void look_at(std::size_t rank);
   bool reap(int options) noexcept;
 
   const MonitorFile& monitors_;
   const SignalGuard& signals_;
   pid_t pid_ = -1, group_ = -1;
-  int status_ = 0, lost_rank_ = -1;
+  int status_ = 0, lost_rank_ = -1, killed_by_ = 0;
+  bool told_to_end_ = false;
+  Descriptor deaths_;                  ///< epoll: reports processes in the order of their end
   std::vector<Descriptor> processes_;  ///< of every rank seen so far
   std::vector<bool> gone_;
 };

@@ -1,17 +1,17 @@
 #include "transports/monitor_file.hpp"
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <new>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
-#include "core/descriptor.hpp"
 #include "core/error.hpp"
+#include "transports/secret.hpp"
 
 namespace commtune {
 
@@ -19,20 +19,28 @@ namespace {
 std::size_t file_bytes(int ranks) { return static_cast<std::size_t>(ranks) * sizeof(MonitorSlot); }
 }  // namespace
 
-MonitorFile::MonitorFile(int ranks) : owner_(true) {
-  std::string name = (std::filesystem::temp_directory_path() / "commtune-monitor-XXXXXX").string();
-  const Descriptor file(mkostemp(name.data(), O_CLOEXEC));
-  if (!file) fail(Errc::system, "cannot create {}: {}", name, std::strerror(errno));
-  path_ = name;
-  if (ftruncate(file.fd(), static_cast<off_t>(file_bytes(ranks))) != 0 || !map(file.fd(), ranks)) {
-    const int error = errno;
-    unlink(path_.c_str());
-    fail(Errc::system, "cannot map {}: {}", name, std::strerror(error));
+MonitorFile::MonitorFile(int ranks) {
+  const std::string name = "commtune-monitor-" + random_secret();
+  file_ = Descriptor(memfd_create(name.c_str(), MFD_CLOEXEC));
+  if (!file_ || ftruncate(file_.fd(), static_cast<off_t>(file_bytes(ranks))) != 0 ||
+      !map(file_.fd(), ranks)) {
+    fail(Errc::system, "cannot create the memory that watches {} ranks: {}", ranks,
+         std::strerror(errno));
   }
   for (MonitorSlot& slot : slots_) new (&slot) MonitorSlot{};
+  address_ = fmt::format("{}:{}:{}", getpid(), file_.fd(), name);
 }
 
-MonitorFile::MonitorFile(const std::filesystem::path& path, int ranks) noexcept {
+MonitorFile::MonitorFile(const std::string& address, int ranks) noexcept {
+  const std::size_t first = address.find(':');
+  const std::size_t second = first == std::string::npos ? first : address.find(':', first + 1);
+  if (second == std::string::npos) return;
+  // On another host the same numbers are some other file: only the name tells.
+  const std::filesystem::path path = std::filesystem::path("/proc") / address.substr(0, first) /
+                                     "fd" / address.substr(first + 1, second - first - 1);
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+  if (error || target != "/memfd:" + address.substr(second + 1) + " (deleted)") return;
   const Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC));
   struct stat information {};
   if (!file || fstat(file.fd(), &information) != 0) return;
@@ -42,7 +50,6 @@ MonitorFile::MonitorFile(const std::filesystem::path& path, int ranks) noexcept 
 
 MonitorFile::~MonitorFile() {
   if (!slots_.empty()) munmap(slots_.data(), slots_.size_bytes());
-  if (owner_) unlink(path_.c_str());
 }
 
 bool MonitorFile::map(int fd, int ranks) noexcept {

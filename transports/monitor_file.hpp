@@ -1,32 +1,35 @@
 #pragma once
-#include <filesystem>
 #include <span>
+#include <string>
 
+#include "core/descriptor.hpp"
 #include "transports/monitor.hpp"
 
 namespace commtune {
 
-/// Monitor slots in a mapped file, for ranks that are not descendants sharing our memory. The
-/// process that starts a launcher creates it and removes the file in the end; ranks of the same
-/// host open it by the path in COMMTUNE_MONITOR.
+/// Monitor slots in memory without a name in any folder, for ranks that are not descendants sharing
+/// ours: gone with the last process that has it, however those end. The process that starts a
+/// launcher creates it; ranks of the same host open it by the address in COMMTUNE_MONITOR.
 class MonitorFile {
  public:
   static constexpr const char* variable = "COMMTUNE_MONITOR";
-  /// Creates a temporary file with `ranks` slots. Throws Error(system).
+  /// Creates `ranks` slots. Throws Error(system).
   explicit MonitorFile(int ranks);
-  /// Opens an existing file; slots() is empty when it is not there or has not `ranks` slots.
-  MonitorFile(const std::filesystem::path& path, int ranks) noexcept;
+  /// Opens those of another process; slots() is empty when they are not there (another host, an
+  /// ended process) or are not `ranks` slots.
+  MonitorFile(const std::string& address, int ranks) noexcept;
   ~MonitorFile();
   MonitorFile(const MonitorFile&) = delete;
   MonitorFile& operator=(const MonitorFile&) = delete;
   std::span<MonitorSlot> slots() const noexcept { return slots_; }
-  const std::filesystem::path& path() const noexcept { return path_; }
+  /// "PID:DESCRIPTOR:NAME" of the process that created it; valid while that lives.
+  const std::string& address() const noexcept { return address_; }
 
  private:
   bool map(int fd, int ranks) noexcept;
 
-  std::filesystem::path path_;
-  bool owner_ = false;
+  Descriptor file_;
+  std::string address_;
   std::span<MonitorSlot> slots_;
 };
 

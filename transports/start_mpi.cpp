@@ -25,11 +25,20 @@ std::string found_launcher(const MpiChoice& choice) {
   return choice.launcher;
 }
 
+/// Whether the launcher lets the other ranks run on when one dies, so that ending them is ours.
+bool leaves_ranks_alone(const LaunchOptions& options, const MpiChoice& choice) {
+  return options.launcher.empty() && choice.flavour == "mpich";
+}
+
 std::vector<std::string> launcher_command(const LaunchOptions& options, const MpiChoice& choice) {
   std::vector<std::string> command;
   std::istringstream words(options.launcher);
   for (std::string word; words >> word;) command.push_back(word);
-  if (command.empty()) command.push_back(found_launcher(choice));
+  if (command.empty()) {
+    command.push_back(found_launcher(choice));
+    // Hydra would kill all ranks when one dies, and which one was first is hard to tell.
+    if (leaves_ranks_alone(options, choice)) command.emplace_back("-disable-auto-cleanup");
+  }
   const bool counted = std::any_of(command.begin(), command.end(), [](const std::string& word) {
     return word == "-n" || word == "-np" || word == "--ntasks" || word.rfind("--ntasks=", 0) == 0;
   });
@@ -42,7 +51,7 @@ std::vector<std::string> launcher_command(const LaunchOptions& options, const Mp
 std::vector<std::string> launcher_variables(const LaunchOptions& options,
                                             const MonitorFile& monitors) {
   std::vector<std::string> variables{
-      fmt::format("{}={}", MonitorFile::variable, monitors.path().string())};
+      fmt::format("{}={}", MonitorFile::variable, monitors.address())};
   if (geteuid() == 0) {
     variables.emplace_back("OMPI_ALLOW_RUN_AS_ROOT=1");
     variables.emplace_back("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
@@ -74,9 +83,14 @@ Outcome judge(const LauncherProcess& launcher, const std::string& program, int f
     const int own = std::max(slot.status.load(std::memory_order_acquire), 1);
     return {own, failure_reason({first_failed, own, slot.message, true}, slots)};
   }
+  if (launcher.killed_by() != 0) {  // and its ranks with it
+    return {exit_rank_lost, fmt::format("{} was killed by signal {}, rank 0 was in {}", program,
+                                        launcher.killed_by(), slots.front().where())};
+  }
   if (launcher.lost_rank() >= 0) {
     const std::string end =
-        status > signal_base && status < signal_end
+        launcher.told_to_end() ? "disappeared"
+        : status > signal_base && status < signal_end
             ? fmt::format("was killed by signal {}", status - signal_base)
             : fmt::format("disappeared ({} ended with status {})", program, status);
     return {exit_rank_lost,
@@ -118,7 +132,8 @@ Outcome start_mpi_job(const LaunchOptions& options) {
     if (first_failed < 0) first_failed = failed_rank(monitors.slots());
     if (first_failed >= 0 || launcher.lost_rank() >= 0) {
       if (failed_at == 0) failed_at = monotonic_ns();
-      constexpr double launcher_grace_s = 4;  // it tells its ranks itself
+      const bool waits = launcher.lost_rank() < 0 || !leaves_ranks_alone(options, choice);
+      const double launcher_grace_s = waits ? 4 : 0;  // it tells its ranks itself
       if (static_cast<double>(monotonic_ns() - failed_at) * 1e-9 > launcher_grace_s) launcher.end();
     } else if (watchdog.expired()) {
       std::fputs(watchdog.table().c_str(), stderr);

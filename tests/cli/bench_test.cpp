@@ -159,46 +159,6 @@ TEST(Bench, a_table_for_another_job_is_told_and_the_built_in_one_is_used) {
   }
 }
 
-/// The process id of a rank once the result file holds a row; 0 when it does not within 60 s.
-pid_t wait_for_rank(const std::string& file, std::size_t rank) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (std::chrono::steady_clock::now() < deadline) {
-    if (std::filesystem::exists(file)) {
-      const Json document = read_json(file);
-      if (!document.at("rows").empty()) {
-        return document.at("run").at("ranks").at(rank).at("pid").get<pid_t>();
-      }
-    }
-    std::this_thread::yield();
-  }
-  return 0;
-}
-
-TEST(LostRank, ends_the_job_with_4_and_a_valid_file_that_says_who_and_where) {
-  const TemporaryFolder folder;
-  const std::string file = folder.file("r.json");
-  ProcessResult run;
-  std::thread job([&] {
-    // The first size is over soon; the second would take minutes.
-    run = commtune_program(
-        {"bench", "allreduce", "-n", "3", "--sizes", "4,64M", "--iterations", "2000", "-o", file});
-  });
-  const pid_t pid = wait_for_rank(file, 1);
-  ASSERT_GT(pid, 0);
-  const auto killed = std::chrono::steady_clock::now();
-  EXPECT_EQ(kill(pid, SIGKILL), 0);
-  job.join();
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - killed;
-  EXPECT_LT(took.count(), 10);
-  EXPECT_EQ(run.status, exit_rank_lost) << run.err;
-  EXPECT_NE(run.err.find("rank 1"), std::string::npos) << run.err;
-  EXPECT_NE(run.err.find("signal 9"), std::string::npos) << run.err;
-  const ResultDocument result = read_result(file);
-  EXPECT_EQ(result.status, "failed");
-  EXPECT_NE(result.reason.find("rank 1"), std::string::npos) << result.reason;
-  EXPECT_NE(result.reason.find("allreduce/auto"), std::string::npos) << result.reason;
-}
-
 TEST(Mpi, native_and_own_algorithms_run_side_by_side_under_mpirun) {
   if (const std::string reason = mpi_missing(); !reason.empty()) GTEST_SKIP() << reason;
   const TemporaryFolder folder;

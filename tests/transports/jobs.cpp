@@ -14,12 +14,14 @@ std::string transport_missing(std::string_view transport) {
   return {};
 }
 
-Outcome run_mpi(int ranks, const std::function<int(Job&)>& body, double timeout_s) {
+Outcome run_mpi(int ranks, const std::function<int(Job&)>& body, double timeout_s,
+                const std::string& mpi) {
   const ::testing::TestInfo& test = *::testing::UnitTest::GetInstance()->current_test_info();
   LaunchOptions options;
   options.transport = "mpi";
   options.ranks = ranks;
   options.timeout_s = timeout_s;
+  options.mpi = mpi;
   options.argv = {self_path(),
                   std::string("--gtest_filter=") + test.test_suite_name() + "." + test.name(),
                   "--gtest_brief=1"};

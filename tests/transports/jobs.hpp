@@ -21,7 +21,8 @@ inline Outcome run_local(const std::string& transport, int ranks,
 std::string transport_missing(std::string_view transport);
 
 /// Runs `body` over mpi: starts this test program again, for the current test alone, under mpirun.
-/// Does not return in the started ranks.
-Outcome run_mpi(int ranks, const std::function<int(Job&)>& body, double timeout_s = 60);
+/// Does not return in the started ranks. `mpi` is LaunchOptions::mpi.
+Outcome run_mpi(int ranks, const std::function<int(Job&)>& body, double timeout_s = 60,
+                const std::string& mpi = {});
 
 }  // namespace commtune::test
