@@ -7,15 +7,22 @@
 #include "core/clock.hpp"
 #include "core/process.hpp"
 #include "jobs.hpp"
+#include "transports/module.hpp"
 
 namespace commtune::test {
 namespace {
 
-class MpiLaunch : public ::testing::Test {
+class MpiLaunch : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
+    if (find_module(std::string("transport_") + GetParam()).empty()) {
+      GTEST_SKIP() << GetParam() << " is not in this build";
+    }
     if (const std::string missing = transport_missing("mpi"); !missing.empty())
       GTEST_SKIP() << missing;
+  }
+  static Outcome run(int ranks, const std::function<int(Job&)>& body, double timeout_s = 60) {
+    return run_mpi(ranks, body, timeout_s, GetParam());
   }
 };
 
@@ -29,9 +36,9 @@ int wait_for_ever(Job& job) {
   for (;;) job.transport.poll();
 }
 
-TEST_F(MpiLaunch, names_the_rank_that_was_killed_and_what_it_did) {
+TEST_P(MpiLaunch, names_the_rank_that_was_killed_and_what_it_did) {
   const std::int64_t begin = monotonic_ns();
-  const Outcome outcome = run_mpi(3, [](Job& job) {
+  const Outcome outcome = run(3, [](Job& job) {
     at_work(job);
     job.bootstrap.barrier();
     if (job.rank() == 1) kill(getpid(), SIGKILL);
@@ -46,8 +53,8 @@ TEST_F(MpiLaunch, names_the_rank_that_was_killed_and_what_it_did) {
   EXPECT_LT(static_cast<double>(monotonic_ns() - begin) * 1e-9, 20);
 }
 
-TEST_F(MpiLaunch, reports_the_error_of_a_rank) {
-  const Outcome outcome = run_mpi(2, [](Job& job) {
+TEST_P(MpiLaunch, reports_the_error_of_a_rank) {
+  const Outcome outcome = run(2, [](Job& job) {
     job.bootstrap.barrier();
     if (job.rank() == 1) fail(Errc::wrong_result, "bad data");
     return wait_for_ever(job);
@@ -56,15 +63,14 @@ TEST_F(MpiLaunch, reports_the_error_of_a_rank) {
   EXPECT_EQ(outcome.reason, "rank 1: bad data");
 }
 
-TEST_F(MpiLaunch, reports_a_usage_error_of_all_ranks_once) {
-  const Outcome outcome =
-      run_mpi(3, [](Job&) -> int { fail(Errc::usage, "--root: 9 is not a rank"); });
+TEST_P(MpiLaunch, reports_a_usage_error_of_all_ranks_once) {
+  const Outcome outcome = run(3, [](Job&) -> int { fail(Errc::usage, "--root: 9 is not a rank"); });
   EXPECT_EQ(outcome.status, exit_usage);
   EXPECT_EQ(outcome.reason, "--root: 9 is not a rank");
 }
 
-TEST_F(MpiLaunch, watchdog_ends_a_hang) {
-  const Outcome outcome = run_mpi(
+TEST_P(MpiLaunch, watchdog_ends_a_hang) {
+  const Outcome outcome = run(
       2,
       [](Job& job) {
         job.bootstrap.barrier();
@@ -79,8 +85,8 @@ TEST_F(MpiLaunch, watchdog_ends_a_hang) {
       << outcome.reason;
 }
 
-TEST_F(MpiLaunch, names_the_library_that_is_loaded) {
-  const Outcome outcome = run_mpi(2, [](Job& job) {
+TEST_P(MpiLaunch, names_the_library_that_is_loaded) {
+  const Outcome outcome = run(2, [](Job& job) {
     const LoadedLibrary& library = job.library;
     expect(library.name == "openmpi" || library.name == "mpich", "name {}", library.name);
     expect(!library.version.empty() && library.version.size() < 20, "version {}", library.version);
@@ -92,12 +98,17 @@ TEST_F(MpiLaunch, names_the_library_that_is_loaded) {
   EXPECT_EQ(outcome.status, 0) << outcome.reason;
 }
 
-TEST_F(MpiLaunch, notices_that_the_library_ignores_the_launcher) {
+INSTANTIATE_TEST_SUITE_P(Flavours, MpiLaunch, ::testing::Values("openmpi", "mpich"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST(MpiLauncher, notices_that_the_library_ignores_the_launcher) {
+  if (const std::string missing = transport_missing("mpi"); !missing.empty())
+    GTEST_SKIP() << missing;
   if (!launcher_environment().kind.empty()) {
     run_mpi(1, [](Job&) { return 0; });
   }
   const std::string filter =
-      "--gtest_filter=MpiLaunch.notices_that_the_library_ignores_the_launcher";
+      "--gtest_filter=MpiLauncher.notices_that_the_library_ignores_the_launcher";
   // A launcher that announces four ranks in its environment but offers no service to join them.
   const ProcessResult result = run_process(
       {.argv = {self_path(), filter},
@@ -111,7 +122,9 @@ TEST_F(MpiLaunch, notices_that_the_library_ignores_the_launcher) {
       << result.err;
 }
 
-TEST_F(MpiLaunch, a_launcher_that_does_not_exist_is_named) {
+TEST(MpiLauncher, that_does_not_exist_is_named) {
+  if (const std::string missing = transport_missing("mpi"); !missing.empty())
+    GTEST_SKIP() << missing;
   LaunchOptions options;
   options.transport = "mpi";
   options.launcher = "no-such-launcher --fast";
