@@ -55,16 +55,26 @@ INSTANTIATE_TEST_SUITE_P(Transports, Conformance,
                                   std::to_string(std::get<1>(test.param));
                          });
 
-TEST(MpiConformance, keeps_every_promise) {
-  if (const std::string missing = transport_missing("mpi"); !missing.empty())
-    GTEST_SKIP() << missing;
-  const Outcome outcome = run_mpi(3, [](Job& job) {
-    for (const Check& check : all_checks()) {
-      check.run(job);
-      job.monitor.beat(0);
-    }
-    return 0;
-  });
+/// Both MPIs, in jobs of 3 ranks.
+class MpiConformance : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (const std::string missing = mpi_missing(GetParam()); !missing.empty())
+      GTEST_SKIP() << missing;
+  }
+};
+
+TEST_P(MpiConformance, keeps_every_promise) {
+  const Outcome outcome = run_mpi(
+      3,
+      [](Job& job) {
+        for (const Check& check : all_checks()) {
+          check.run(job);
+          job.monitor.beat(0);
+        }
+        return 0;
+      },
+      60, GetParam());
   EXPECT_EQ(outcome.status, 0) << outcome.reason;
 }
 
@@ -129,24 +139,25 @@ TEST(SizeMismatch, is_seen_by_ucx) {
   }
 }
 
-TEST(SizeMismatch, is_seen_by_mpi_when_the_message_is_too_long) {
-  if (const std::string missing = transport_missing("mpi"); !missing.empty())
-    GTEST_SKIP() << missing;
-  const Outcome outcome = run_mpi(2, [](Job& job) { return send_too_much(job, 16, 8); });
+TEST_P(MpiConformance, a_message_that_is_too_long_is_seen) {
+  const Outcome outcome = run_mpi(
+      2, [](Job& job) { return send_too_much(job, 16, 8); }, 60, GetParam());
   EXPECT_EQ(outcome.status, exit_rank_lost);
   EXPECT_NE(outcome.reason.find("rank 1 sent "), std::string::npos) << outcome.reason;
   EXPECT_NE(outcome.reason.find("expected 8 bytes"), std::string::npos) << outcome.reason;
 }
 
-TEST(SizeMismatch, is_seen_by_mpi_when_the_message_is_too_short) {
-  if (const std::string missing = transport_missing("mpi"); !missing.empty())
-    GTEST_SKIP() << missing;
-  const Outcome outcome = run_mpi(2, [](Job& job) { return send_too_much(job, 8, 16); });
+TEST_P(MpiConformance, a_message_that_is_too_short_is_seen) {
+  const Outcome outcome = run_mpi(
+      2, [](Job& job) { return send_too_much(job, 8, 16); }, 60, GetParam());
   EXPECT_EQ(outcome.status, exit_rank_lost);
   EXPECT_NE(outcome.reason.find("rank 1 sent 8 bytes to rank 0, which expected 16 bytes"),
             std::string::npos)
       << outcome.reason;
 }
+
+INSTANTIATE_TEST_SUITE_P(Flavours, MpiConformance, ::testing::Values("openmpi", "mpich"),
+                         [](const auto& test) { return std::string(test.param); });
 
 TEST(Conformance, a_broken_promise_fails_the_job) {
   const Outcome outcome = run_local("shm", 2, [](Job& job) {

@@ -11,7 +11,6 @@
 #include "conformance.hpp"
 #include "core/clock.hpp"
 #include "jobs.hpp"
-#include "transports/module.hpp"
 
 namespace commtune::test {
 namespace {
@@ -91,12 +90,8 @@ TEST_P(Faults, end_the_job_and_name_the_rank) {
   const auto [transport, fault] = GetParam();
   const bool by_launcher =
       std::string_view(transport) == "openmpi" || std::string_view(transport) == "mpich";
-  if (by_launcher && find_module(std::string("transport_") + transport).empty()) {
-    GTEST_SKIP() << transport << " is not in this build";
-  }
-  if (const std::string missing = transport_missing(transport); !missing.empty()) {
-    GTEST_SKIP() << missing;
-  }
+  const std::string missing = by_launcher ? mpi_missing(transport) : transport_missing(transport);
+  if (!missing.empty()) GTEST_SKIP() << missing;
   // A launcher takes its time to start, and a rank that was never seen counts as well.
   const double timeout_s = fault.signal == SIGKILL ? 30 : by_launcher ? 4 : 1;
   const auto before = leftovers();

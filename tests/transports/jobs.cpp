@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "core/process.hpp"
+#include "transports/module.hpp"
 
 namespace commtune::test {
 
@@ -12,6 +13,13 @@ std::string transport_missing(std::string_view transport) {
     if (info.name == transport && !info.available) return info.reason;
   }
   return {};
+}
+
+std::string mpi_missing(std::string_view mpi) {
+  if (find_module("transport_" + std::string(mpi)).empty()) {
+    return std::string(mpi) + " is not in this build";
+  }
+  return transport_missing("mpi");
 }
 
 Outcome run_mpi(int ranks, const std::function<int(Job&)>& body, double timeout_s,

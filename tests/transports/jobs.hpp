@@ -20,6 +20,9 @@ inline Outcome run_local(const std::string& transport, int ranks,
 /// Why `transport` cannot run here; empty when it can.
 std::string transport_missing(std::string_view transport);
 
+/// The same of the transport mpi with one MPI, "openmpi" or "mpich".
+std::string mpi_missing(std::string_view mpi);
+
 /// Runs `body` over mpi: starts this test program again, for the current test alone, under mpirun.
 /// Does not return in the started ranks. `mpi` is LaunchOptions::mpi.
 Outcome run_mpi(int ranks, const std::function<int(Job&)>& body, double timeout_s = 60,

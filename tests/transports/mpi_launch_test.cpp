@@ -7,7 +7,6 @@
 #include "core/clock.hpp"
 #include "core/process.hpp"
 #include "jobs.hpp"
-#include "transports/module.hpp"
 
 namespace commtune::test {
 namespace {
@@ -15,10 +14,7 @@ namespace {
 class MpiLaunch : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (find_module(std::string("transport_") + GetParam()).empty()) {
-      GTEST_SKIP() << GetParam() << " is not in this build";
-    }
-    if (const std::string missing = transport_missing("mpi"); !missing.empty())
+    if (const std::string missing = mpi_missing(GetParam()); !missing.empty())
       GTEST_SKIP() << missing;
   }
   static Outcome run(int ranks, const std::function<int(Job&)>& body, double timeout_s = 60) {
