@@ -165,7 +165,11 @@ void ReplayEngine::compute(const Action& action) {
   const std::int64_t begin = job_.transport.now_ns();
   std::int64_t at = begin;
   for (auto left = static_cast<std::int64_t>(pieces); left > 0; --left) {
-    gemm_.run_piece();
+    if (job_.transport.capabilities().simulated_time) {
+      job_.transport.elapse(piece_ns_);
+    } else {
+      gemm_.run_piece();
+    }
     const std::int64_t computed = job_.transport.now_ns();
     times_.compute += computed - at;
     at = computed;

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/topology.hpp"
+#include "devices/host/work_rates.hpp"
 #include "transports/binding.hpp"
 #include "transports/launch.hpp"
 #include "transports/local/endpoint.hpp"
@@ -105,10 +106,14 @@ Outcome run_simulated_job(const LaunchOptions& options, const Body& body) {
                   return body(rank_job);
                 }));
   };
+  const auto beat = [&](Rank rank) {
+    MonitorSlot& slot = slot_of(board, rank);
+    slot.beat(slot.iteration.load(std::memory_order_relaxed));
+  };
   job.start(options.ranks, [&](Rank, Rank count) {
     for (Rank rank = 0; rank < count; ++rank) begin_rank(board, rank);
     const RankResult result = run_guarded([&] {
-      module.simulate({count, options.platform, board, run_rank});
+      module.simulate({count, options.platform, measure_work_rates(), board, beat, run_rank});
       return 0;
     });
     if (result.error) end_of_rank(board, 0, result);

@@ -22,7 +22,9 @@ struct RuntimeContext {
 struct Simulation {
   Rank ranks = 0;
   std::string platform;     ///< LaunchOptions::platform
+  const WorkRates& rates;   ///< what local work costs, unless the platform says that it is free
   const JobHealth& health;  ///< ask while waiting
+  std::function<void(Rank)> beat;  ///< call now and then: virtual time goes on
   /// Called once per rank, in the rank's own context; does not throw.
   std::function<void(Bootstrap&, Transport&, const LoadedLibrary&, const std::string& host)>
       rank_main;
@@ -33,7 +35,7 @@ struct Simulation {
 /// commtune_transport_module()`. It has exactly one of join, open and simulate; the others are
 /// null.
 struct TransportModule {
-  static constexpr unsigned current_abi = 3;
+  static constexpr unsigned current_abi = 4;
   unsigned abi;
   const char* name;
   /// A started runtime. The transport may not be used beyond it.

@@ -46,10 +46,15 @@ struct Capabilities {
   /// copy; 0: it never does.
   std::size_t single_copy_bytes = 0;
   std::size_t eager_bytes = 0;  ///< a send up to this size completes without its receiver
+  /// Any thread may post and poll, one at a time; otherwise only the one that created the rank.
+  bool any_thread = false;
 };
 
-/// Moves bytes between ranks; knows no collective. One thread per rank object. post_* and poll
-/// allocate nothing once every peer has been used. Failures throw Error.
+class OneSided;
+struct WorkRates;
+
+/// Moves bytes between ranks; knows no collective. One thread at a time per rank object. post_* and
+/// poll allocate nothing once every peer has been used. Failures throw Error.
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -85,8 +90,17 @@ class Transport {
   /// True when peers can read `data` in place, as views of it do without a copy.
   virtual bool shares(std::span<const std::byte> data) const noexcept;
 
+  /// Access to memory of other ranks without their help (transports/one_sided.hpp); null where
+  /// there is none.
+  virtual OneSided* one_sided() noexcept { return nullptr; }
+
   /// The clock of measurements, in nanoseconds; the default is monotonic_ns().
   virtual std::int64_t now_ns() const noexcept;
+  /// Set where time is simulated and local work is charged: who does local work calls elapse() with
+  /// what it takes at these rates. Null elsewhere: work takes the time that it takes.
+  virtual const WorkRates* work_rates() const noexcept { return nullptr; }
+  /// Simulated time passes by the length of local work; real time does so without us.
+  virtual void elapse(double /*ns*/) {}
 
   /// True when ranks outnumber the processors they may use, so waits should yield early.
   virtual bool crowded() const noexcept = 0;

@@ -7,6 +7,7 @@
 #include "collectives/runtime/wave.hpp"
 #include "core/backoff.hpp"
 #include "core/error.hpp"
+#include "devices/host/work_rates.hpp"
 
 namespace commtune {
 namespace {
@@ -20,9 +21,14 @@ Binding make_binding(Transport& transport, const Plan& plan, const Call& call,
                      const Limits& limits) {
   Binding binding(transport, plan);
   // A large copy or reduction is cut into pieces, so that it does not stall the transfers in
-  // flight. In virtual time it takes none.
+  // flight. Simulated transfers need no polls to go on.
   constexpr std::uint64_t piece_bytes = 256 * 1024;
   binding.local_bytes = transport.capabilities().simulated_time ? UINT64_MAX : piece_bytes;
+  if (const WorkRates* const rates = transport.work_rates()) {
+    binding.charged = true;
+    binding.copy_ns = rates->copy_ns;
+    binding.reduce_ns = rates->reduce(call.type, call.op);
+  }
   for (StepId id = 0; id < plan.steps.size(); ++id) {
     switch (plan.steps[id].kind) {
       case StepKind::send:

@@ -98,6 +98,7 @@ bool Wave::run_local(std::uint64_t& budget) {
       piece = std::min(piece, std::max(budget >> shift_, std::uint64_t{1}));
       if (piece != 0) run_piece(bound, local_done_, piece);
     }
+    if (binding_.charged) charge(bound, piece);
     local_done_ += piece;
     budget -= std::min(budget, piece << shift_);
     if (local_done_ != bound.elements) break;
@@ -107,6 +108,12 @@ bool Wave::run_local(std::uint64_t& budget) {
     retire(step);
   }
   return any;
+}
+
+void Wave::charge(const BoundStep& bound, std::uint64_t elements) const {
+  const double ns =
+      bound.kind == StepKind::copy ? binding_.copy_ns : binding_.reduce_ns * (bound.operands - 2);
+  binding_.transport.elapse(static_cast<double>(elements << shift_) * ns);
 }
 
 /// All pairs of a copy at once: packing and unpacking move many short runs.

@@ -28,6 +28,9 @@ struct Binding {
   unsigned element_shift = 0;               ///< log2 of the bytes of an element
   std::uint32_t send_window = 0, recv_window = 0;
   std::uint64_t local_bytes = 0;  ///< copied or reduced between two polls of the transport
+  /// Where time is simulated: what a byte costs, for Transport::elapse(); `charged` says whether.
+  bool charged = false;
+  double copy_ns = 0, reduce_ns = 0;
 };
 
 /// One pass of a plan over one window of the buffers. Sends are issued in program order, and so are
@@ -51,6 +54,7 @@ class Wave final : public Sink {
   void issue_sends();
   /// Runs ready local steps until `budget` bytes are done.
   bool run_local(std::uint64_t& budget);
+  void charge(const BoundStep&, std::uint64_t elements) const;
   void run_copies(const BoundStep& bound) const;
   void run_piece(const BoundStep&, std::uint64_t first, std::uint64_t count) const;
   void release_views(const BoundStep&);

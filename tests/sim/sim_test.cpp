@@ -6,12 +6,16 @@
 #include "collectives/runtime/operation.hpp"
 #include "collectives/runtime/reference.hpp"
 #include "core/error.hpp"
+#include "devices/host/work_rates.hpp"
 #include "transports/job.hpp"
 
 namespace commtune::test {
 namespace {
 
 constexpr double alpha_us = 1, beta_us = 1 / 12500.0;  ///< per message and per byte: 100G, 1us
+
+/// One host per rank, and local work is free as in the closed forms.
+std::string cluster(int ranks) { return fmt::format("cluster:{},100G,1us,work=free", ranks); }
 
 Outcome simulate(const std::string& platform, int ranks, const std::function<void(Job&)>& body) {
   LaunchOptions options;
@@ -71,7 +75,7 @@ TEST_F(ClosedForm, of_ring_allreduce_is_met) {
     const std::uint64_t count = 1680U * static_cast<std::uint64_t>(ranks);
     const double bytes = 4.0 * static_cast<double>(count);
     const double us = 2.0 * (ranks - 1) * (alpha_us + bytes / ranks * beta_us);
-    expect_time("", ranks, Collective::allreduce, "ring", count, us * (1 - within),
+    expect_time(cluster(ranks), ranks, Collective::allreduce, "ring", count, us * (1 - within),
                 us * (1 + within));
   }
 }
@@ -79,15 +83,15 @@ TEST_F(ClosedForm, of_ring_allreduce_is_met) {
 TEST_F(ClosedForm, of_recursive_doubling_is_met) {
   for (const int ranks : {2, 8, 64}) {
     const double us = std::log2(ranks) * (alpha_us + 65536 * beta_us);
-    expect_time("", ranks, Collective::allreduce, "recursive_doubling", 16384, us * (1 - within),
-                us * (1 + within));
+    expect_time(cluster(ranks), ranks, Collective::allreduce, "recursive_doubling", 16384,
+                us * (1 - within), us * (1 + within));
   }
 }
 
 TEST_F(ClosedForm, of_a_direct_alltoall_is_met_by_a_torus_line_of_two) {
   const double us = alpha_us + 4096 * beta_us;
-  expect_time("torus:2,100G,1us", 2, Collective::alltoall, "pairwise", 1024, us * (1 - within),
-              us * (1 + within));
+  expect_time("torus:2,100G,1us,work=free", 2, Collective::alltoall, "pairwise", 1024,
+              us * (1 - within), us * (1 + within));
 }
 
 // All hosts of one leaf send to the other: a quarter of the up-links makes it four times as long.
@@ -116,6 +120,35 @@ TEST_F(ClosedForm, of_a_full_fat_tree_is_met_and_a_tapered_one_is_slower) {
   };
   exchange("fat-tree:2x8,100G,1us", per_step * (1 - within), per_step * (1 + within));
   exchange("fat-tree:2x8,100G,1us,taper=4", 3.5 * 65536 * beta_us, 4.5 * per_step);
+}
+
+// The same with a known price of work: gamma, once per byte and reduction.
+TEST_F(ClosedForm, of_recursive_doubling_with_work_is_met_at_the_rates_of_this_machine) {
+  const Outcome outcome = simulate("cluster:8,100G,1us", 8, [](Job& job) {
+    const WorkRates* const rates = job.transport.work_rates();
+    if (rates == nullptr) fail(Errc::wrong_result, "work is free");
+    constexpr std::uint64_t count = 262'144;
+    const double gamma_us = rates->reduce(DataType::float32, ReduceOp::sum) * 1e-3;
+    if (gamma_us <= 0) fail(Errc::wrong_result, "a reduction takes {} us a byte", gamma_us);
+    const double expected = 3 * (alpha_us + 4 * count * (beta_us + gamma_us));
+    const double us = timed(job, Collective::allreduce, "recursive_doubling", count);
+    if (std::abs(us - expected) > within * expected) {
+      fail(Errc::wrong_result, "took {} us, expected {}", us, expected);
+    }
+  });
+  EXPECT_EQ(outcome.status, 0) << outcome.reason;
+}
+
+TEST_F(ClosedForm, short_work_is_on_the_clock_at_once_and_adds_up) {
+  const Outcome outcome = simulate("", 2, [](Job& job) {
+    const std::int64_t begin = job.transport.now_ns();
+    for (int i = 1; i <= 1000; ++i) {
+      job.transport.elapse(7);
+      const std::int64_t passed = job.transport.now_ns() - begin;
+      if (passed != 7 * i) fail(Errc::wrong_result, "{} ns passed in {} times 7 ns", passed, i);
+    }
+  });
+  EXPECT_EQ(outcome.status, 0) << outcome.reason;
 }
 
 TEST_F(ClosedForm, platform_with_too_few_hosts_is_refused) {

@@ -43,13 +43,14 @@ void simulate(const Simulation& simulation) {
   argv.push_back(nullptr);
   int argc = static_cast<int>(argv.size()) - 1;
   sg::Engine engine(&argc, argv.data());
+  const bool charged = charges_work(simulation.platform);
   const auto hosts = create_platform(engine, simulation.platform, simulation.ranks);
   Exchange exchange(simulation.ranks, simulation.health);
   const LoadedLibrary library = identify();
   for (Rank rank = 0; rank < simulation.ranks; ++rank) {
     sg::Host* const host = hosts[static_cast<std::size_t>(rank)];
     sg::Actor::create(fmt::format("rank {}", rank), host, [&, rank, host] {
-      SimTransport transport(rank, simulation.ranks, simulation.health);
+      SimTransport transport(simulation, rank, charged ? &simulation.rates : nullptr);
       SimBootstrap bootstrap(exchange, rank);
       simulation.rank_main(bootstrap, transport, library, host->get_name());
     });

@@ -142,9 +142,13 @@ PlatformSpec parse_platform(const std::string& text) {
   if (words.size() > 1) spec.bandwidth = quantity(words[1], bit_rates, "bandwidth in bit/s");
   if (words.size() > 2) spec.latency = quantity(words[2], times, "latency");
   for (std::size_t i = 3; i < words.size(); ++i) {
+    if (words[i] == "work=free") {
+      spec.free_work = true;
+      continue;
+    }
     const bool taper = words[i].rfind("taper=", 0) == 0;
     require(taper && spec.kind == PlatformSpec::Kind::fat_tree,
-            "--platform '{}': unknown word '{}'; fat-tree takes taper=T, the others nothing more",
+            "--platform '{}': unknown word '{}'; all take work=free, fat-tree taper=T as well",
             text, words[i]);
     spec.taper = static_cast<unsigned>(whole(words[i].substr(6), "taper"));
     require(spec.shape[1] % spec.taper == 0,
@@ -158,10 +162,22 @@ PlatformSpec parse_platform(const std::string& text) {
   return spec;
 }
 
+namespace {
+
+bool is_platform_file(const std::string& text) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(text, ignored);
+}
+
+}  // namespace
+
+bool charges_work(const std::string& text) {
+  return text.empty() || is_platform_file(text) || !parse_platform(text).free_work;
+}
+
 std::vector<sg::Host*> create_platform(sg::Engine& engine, const std::string& text, Rank ranks) {
   const std::string asked = text.empty() ? fmt::format("cluster:{}", ranks) : text;
-  std::error_code ignored;
-  if (std::filesystem::is_regular_file(asked, ignored)) {
+  if (is_platform_file(asked)) {
     try {
       engine.load_platform(asked);
     } catch (const std::exception& error) {

@@ -15,6 +15,8 @@ namespace {
 
 /// The longest that one poll waits, in virtual seconds: a caller may have something else to do.
 constexpr double patience_s = 1e-3;
+/// Messages leave at most this much too early.
+constexpr double debt_limit_ns = 500;
 
 }  // namespace
 
@@ -99,7 +101,7 @@ void SimTransport::receive(const Pending& pending, const Message& message) const
 }
 
 void SimTransport::fail_waiting() const {
-  health_.throw_if_failed();
+  simulation_.health.throw_if_failed();
   const Pending& first = *pending_.front();
   fail(Errc::peer, "rank {} waits for {} transfers that never end, first {} rank {} on lane {}",
        rank_, pending_.size(), first.receives ? "from" : "to", first.peer, first.lane);
@@ -107,10 +109,13 @@ void SimTransport::fail_waiting() const {
 
 std::size_t SimTransport::poll() {
   const double now = sg::Engine::get_clock();
-  health_.throw_if_failed();
+  simulation_.health.throw_if_failed();
   // SimGrid's test_any() would leave what it finds in its list of the actor's activities for ever.
-  if (comms_.empty() || fresh_) {
+  if (fresh_) {
     fresh_ = false;
+    return 0;
+  }
+  if (comms_.empty()) {
     sg::this_actor::yield();
     return 0;
   }
@@ -121,12 +126,25 @@ std::size_t SimTransport::poll() {
     return 0;
   }
   waited_s_ = 0;
+  constexpr std::uint32_t beat_every = 256;
+  if (++completions_ % beat_every == 0) simulation_.beat(rank_);
   finish(static_cast<std::size_t>(done));
   return 1;
 }
 
 std::int64_t SimTransport::now_ns() const noexcept {
-  return std::llround(sg::Engine::get_clock() * 1e9);
+  return std::llround(sg::Engine::get_clock() * 1e9 + debt_ns_);
+}
+
+void SimTransport::elapse(double ns) {
+  debt_ns_ += ns;
+  if (debt_ns_ >= debt_limit_ns) pay_debt();
+}
+
+void SimTransport::pay_debt() {
+  const double ns = debt_ns_;
+  debt_ns_ = 0;
+  sg::this_actor::sleep_for(ns * 1e-9);
 }
 
 }  // namespace commtune::sim

@@ -3,8 +3,7 @@
 #include <simgrid/s4u.hpp>
 #include <vector>
 
-#include "transports/job_health.hpp"
-#include "transports/transport.hpp"
+#include "transports/module.hpp"
 
 namespace commtune::sim {
 
@@ -12,8 +11,9 @@ namespace commtune::sim {
 /// its pair and lane; it begins when both ends have posted it. The bytes are really moved.
 class SimTransport final : public Transport {
  public:
-  SimTransport(Rank rank, Rank size, const JobHealth& health)
-      : rank_(rank), size_(size), health_(health) {}
+  /// `rates` is null when local work is free.
+  SimTransport(const Simulation& simulation, Rank rank, const WorkRates* rates)
+      : simulation_(simulation), rank_(rank), size_(simulation.ranks), rates_(rates) {}
   std::string_view name() const noexcept override { return "sim"; }
   Capabilities capabilities() const noexcept override { return {.simulated_time = true}; }
   Rank rank() const noexcept override { return rank_; }
@@ -24,6 +24,10 @@ class SimTransport final : public Transport {
   /// of virtual time: a caller that polls again has nothing else to do.
   std::size_t poll() override;
   std::int64_t now_ns() const noexcept override;
+  const WorkRates* work_rates() const noexcept override { return rates_; }
+  /// Short work adds up to `debt_limit_ns` before SimGrid is told, which costs as much as a
+  /// message; the clock shows it at once.
+  void elapse(double ns) override;
   bool crowded() const noexcept override { return false; }
 
  private:
@@ -48,9 +52,12 @@ class SimTransport final : public Transport {
   void finish(std::size_t index);
   void receive(const Pending&, const Message&) const;
   [[noreturn]] void fail_waiting() const;
+  void pay_debt();
 
+  const Simulation& simulation_;
   Rank rank_, size_;
-  const JobHealth& health_;
+  const WorkRates* rates_;
+  double debt_ns_ = 0;  ///< of local work, not yet slept off
   std::vector<simgrid::s4u::CommPtr> comms_;
   std::vector<Pending*> pending_;  ///< of comms_, element by element
   std::vector<std::unique_ptr<Pending>> all_;
@@ -60,8 +67,9 @@ class SimTransport final : public Transport {
     simgrid::s4u::Mailbox* mailbox;
   };
   std::vector<Known> mailboxes_;  ///< those used so far
-  double waited_s_ = 0;           ///< virtual seconds since the last completion
-  bool fresh_ = false;            ///< something was posted since the last poll
+  std::uint32_t completions_ = 0;
+  double waited_s_ = 0;  ///< virtual seconds since the last completion
+  bool fresh_ = false;   ///< something was posted since the last poll
 };
 
 }  // namespace commtune::sim
