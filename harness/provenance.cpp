@@ -127,9 +127,12 @@ Json transport_to_json(const Job& job) {
 }  // namespace
 
 Json select_environment(std::span<const char* const> variables) {
-  constexpr std::array<std::string_view, 10> prefixes = {"OMPI_",  "MPICH_", "MPIR_", "UCX_",
-                                                         "NCCL_",  "CUDA_",  "OMP_",  "OPENBLAS_",
-                                                         "SLURM_", "MALLOC_"};
+  constexpr std::array<std::string_view, 13> prefixes = {
+      "COMMTUNE_GRPC", "COMMTUNE_UCX", "COMMTUNE_REMOTE_READS",
+      "OMPI_",         "MPICH_",       "MPIR_",
+      "UCX_",          "NCCL_",        "CUDA_",
+      "OMP_",          "OPENBLAS_",    "SLURM_",
+      "MALLOC_"};
   std::vector<std::string_view> selected;
   for (const std::string_view variable : variables) {
     const bool matters =

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/backoff.hpp"
+#include "microbench/countdown.hpp"
 #include "microbench/point_to_point.hpp"
 
 namespace commtune {
@@ -9,26 +9,6 @@ namespace {
 
 constexpr std::uint64_t window = 64;
 constexpr Lane lane = 1;  // lane 0 belongs to the blocking calls of the acknowledgement
-
-/// Counts the transfers of a window.
-class Countdown final : public Sink {
- public:
-  void complete(std::uint32_t) noexcept override { --open_; }
-  void expect(std::uint64_t count) noexcept { open_ = count; }
-  void wait(Transport& transport) {
-    Backoff backoff(transport.crowded());
-    while (open_ != 0) {
-      if (transport.poll() != 0) {
-        backoff.reset();
-      } else {
-        backoff.pause();
-      }
-    }
-  }
-
- private:
-  std::uint64_t open_ = 0;
-};
 
 /// Rank 0 sends a window of messages; rank 1 acknowledges with 4 bytes once all have arrived, so
 /// that the sender's clock covers the arrival, not the local completion.
@@ -40,9 +20,9 @@ void send_windows(Job& job, Rotation& memory, std::uint64_t repeats) {
     for (std::uint64_t k = 0; k < window; ++k) {
       const auto message = memory.at(i * window + k);
       if (job.rank() == 0) {
-        job.transport.post_send(1, lane, message, {&transfers, 0});
+        job.transport.post_send(1, lane, message, transfers.one());
       } else {
-        job.transport.post_recv(0, lane, message, {&transfers, 0});
+        job.transport.post_recv(0, lane, message, transfers.one());
       }
     }
     transfers.wait(job.transport);

@@ -6,6 +6,10 @@
 #define COMMTUNE_BENCHMARKS(X) \
   X(latency)                   \
   X(bandwidth)                 \
+  X(get_bandwidth)             \
+  X(get_latency)               \
+  X(put_bandwidth)             \
+  X(put_latency)               \
   X(allgather)                 \
   X(allgatherv)                \
   X(allreduce)                 \

@@ -7,6 +7,7 @@
 #include "core/backoff.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "transports/one_sided.hpp"
 
 namespace commtune {
 
@@ -51,6 +52,14 @@ void Transport::post_view(Rank, Lane, std::size_t, View&, Completion) {
 }
 
 void Transport::release_view(const View&) noexcept {}
+
+void check_region_access(Rank peer, Rank ranks, std::size_t offset, std::size_t bytes,
+                         std::size_t size) {
+  require(peer >= 0 && peer < ranks, "rank {} is not one of the {} ranks", peer, ranks);
+  require(offset <= size && bytes <= size - offset,
+          "{} bytes at {} do not lie in the {} bytes of rank {}'s part of the region", bytes,
+          offset, size, peer);
+}
 
 std::byte* Transport::allocate(std::size_t bytes) {
   const std::size_t length = (bytes + page - 1) / page * page;

@@ -50,6 +50,7 @@ struct Capabilities {
   bool any_thread = false;
 };
 
+class Bootstrap;
 class OneSided;
 struct WorkRates;
 

@@ -20,6 +20,7 @@ std::span<const Check> message_checks();
 std::span<const Check> order_checks();
 std::span<const Check> set_up_checks();
 std::span<const Check> view_checks();
+std::span<const Check> one_sided_checks();  ///< and the other optional capabilities
 
 template <class... Args>
 void expect(bool condition, fmt::format_string<Args...> text, Args&&... args) {

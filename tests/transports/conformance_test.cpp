@@ -10,11 +10,26 @@ namespace {
 
 std::vector<Check> all_checks() {
   std::vector<Check> all;
-  for (const auto& group : {message_checks(), order_checks(), set_up_checks(), view_checks()}) {
+  for (const auto& group :
+       {message_checks(), order_checks(), set_up_checks(), view_checks(), one_sided_checks()}) {
     all.insert(all.end(), group.begin(), group.end());
   }
   return all;
 }
+
+/// The same transport by another path: what an environment variable chooses.
+class Variant {
+ public:
+  explicit Variant(const std::string& text) : variable_(text.substr(0, text.find('='))) {
+    setenv(variable_.c_str(), text.substr(variable_.size() + 1).c_str(), 1);
+  }
+  ~Variant() { unsetenv(variable_.c_str()); }
+  Variant(const Variant&) = delete;
+  Variant& operator=(const Variant&) = delete;
+
+ private:
+  std::string variable_;
+};
 
 class Conformance : public ::testing::TestWithParam<std::tuple<const char*, int>> {
  protected:
@@ -76,6 +91,40 @@ TEST_P(MpiConformance, keeps_every_promise) {
       },
       60, GetParam());
   EXPECT_EQ(outcome.status, 0) << outcome.reason;
+}
+
+TEST(ConformanceOfVariants, keep_every_promise) {
+  for (const auto& [transport, variable] :
+       {std::pair("ucx", "COMMTUNE_UCX=am"), std::pair("ucx", "UCX_RNDV_THRESH=inf"),
+        std::pair("ucx", "UCX_TLS=tcp,self"), std::pair("grpc", "COMMTUNE_GRPC=unix"),
+        std::pair("shm", "COMMTUNE_REMOTE_READS=0")}) {
+    if (const std::string missing = transport_missing(transport); !missing.empty()) {
+      std::printf("not run: %s: %s\n", variable, missing.c_str());
+      continue;
+    }
+    const Variant variant(variable);
+    for (const int ranks : {2, 3}) {
+      const Outcome outcome = run_local(transport, ranks, [](Job& job) {
+        for (int again = 0; again < 2; ++again) {
+          for (const Check& check : all_checks()) check.run(job);
+        }
+        return 0;
+      });
+      EXPECT_EQ(outcome.status, 0) << variable << ", " << ranks << " ranks: " << outcome.reason;
+    }
+  }
+}
+
+TEST(ConformanceOfVariants, an_unknown_one_is_refused_by_name) {
+  for (const auto& [transport, variable] :
+       {std::pair("ucx", "COMMTUNE_UCX"), std::pair("grpc", "COMMTUNE_GRPC")}) {
+    if (!transport_missing(transport).empty()) continue;
+    const Variant variant(std::string(variable) + "=pigeon");
+    const Outcome outcome = run_local(transport, 2, [](Job&) { return 0; });
+    EXPECT_EQ(outcome.status, exit_usage);
+    EXPECT_EQ(outcome.reason.rfind(std::string(variable) + "=pigeon: must be ", 0), 0U)
+        << outcome.reason;
+  }
 }
 
 int send_too_much(Job& job, std::size_t sent, std::size_t expected, bool view = false) {

@@ -21,7 +21,7 @@ class GrpcTransport final : public Transport {
   /// Waits until what was sent has been read, unless the job has failed.
   ~GrpcTransport() override;
   std::string_view name() const noexcept override { return "grpc"; }
-  Capabilities capabilities() const noexcept override { return {}; }
+  Capabilities capabilities() const noexcept override { return {.any_thread = true}; }
   Rank rank() const noexcept override { return rank_; }
   Rank size() const noexcept override { return size_; }
   void post_send(Rank to, Lane, std::span<const std::byte> data, Completion) override;

@@ -28,7 +28,8 @@ Capabilities Endpoint::capabilities() const noexcept {
           .mapped_memory = true,
           .simulated_time = false,
           .single_copy_bytes = fabric_.remote_reads() ? remote_bytes : 0,
-          .eager_bytes = inline_bytes};
+          .eager_bytes = inline_bytes,
+          .any_thread = true};
 }
 
 Peer& Endpoint::make_peer(Rank other, Lane lane) {

@@ -7,12 +7,12 @@
 #include "transports/local/fifo.hpp"
 #include "transports/local/landing.hpp"
 #include "transports/local/lanes.hpp"
-#include "transports/transport.hpp"
+#include "transports/one_sided.hpp"
 
 namespace commtune::local {
 
 /// One rank's end of a Fabric: the `shm` and `threads` transports.
-class Endpoint final : public Transport {
+class Endpoint final : public Transport, public OneSided {
  public:
   Endpoint(Fabric& fabric, Rank rank);
 
@@ -32,9 +32,13 @@ class Endpoint final : public Transport {
   }
   std::byte* allocate(std::size_t bytes) override;
   void deallocate(std::byte* data, std::size_t bytes) noexcept override;
+  OneSided* one_sided() noexcept override { return this; }
+  std::unique_ptr<Region> allocate_region(Bootstrap&, std::size_t bytes) override;
   bool crowded() const noexcept override { return fabric_.crowded(); }
 
  private:
+  friend class LocalRegion;
+
   /// A lane with receives, and the flag that changes when the first of them can go on.
   struct Watch {
     const std::atomic<std::uint64_t>* flag;

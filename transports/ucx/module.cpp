@@ -1,8 +1,7 @@
-#include "transports/module.hpp"
-
+#include <cstdlib>
 #include <dlfcn.h>
-#include <fmt/format.h>
 
+#include "core/error.hpp"
 #include "transports/ucx/ucx_transport.hpp"
 
 namespace commtune::ucx {
@@ -22,14 +21,24 @@ LoadedLibrary identify() {
   return library;
 }
 
+/// COMMTUNE_UCX=tag|am
+bool uses_active_messages() {
+  const char* const value = std::getenv("COMMTUNE_UCX");
+  const std::string_view text = value == nullptr ? "tag" : value;
+  require(text == "tag" || text == "am", "COMMTUNE_UCX={}: must be tag or am", text);
+  return text == "am";
+}
+
 class Runtime final : public TransportModule::Runtime {
  public:
-  explicit Runtime(const RuntimeContext& context) : transport_(context) {}
-  Transport& transport() override { return transport_; }
+  explicit Runtime(const RuntimeContext& context)
+      : transport_(uses_active_messages() ? make_am_transport(context)
+                                          : make_tag_transport(context)) {}
+  Transport& transport() override { return *transport_; }
   LoadedLibrary library() const override { return identify(); }
 
  private:
-  UcxTransport transport_;
+  std::unique_ptr<Transport> transport_;
 };
 
 constexpr TransportModule module{
