@@ -10,6 +10,8 @@
 namespace commtune {
 namespace {
 
+constexpr int most_processors = 1 << 16;
+
 [[noreturn]] void refuse(const std::string& text) {
   fail(Errc::usage,
        "--bind '{}': neither core, numa, none nor a list of processors such as 0,2,4-6", text);
@@ -19,8 +21,7 @@ int number(std::string_view word, const std::string& text) {
   int value = 0;
   const char* const last = word.data() + word.size();
   const auto [end, problem] = std::from_chars(word.data(), last, value);
-  constexpr int most = 1 << 16;
-  if (problem != std::errc{} || end != last || value < 0 || value >= most) refuse(text);
+  if (problem != std::errc{} || end != last || value < 0 || value >= most_processors) refuse(text);
   return value;
 }
 
@@ -39,6 +40,9 @@ RankBinding parse_binding(const std::string& text) {
     const int low = number(item.substr(0, dash), text);
     const int high = dash == std::string_view::npos ? low : number(item.substr(dash + 1), text);
     if (high < low) refuse(text);
+    require(binding.processors.size() + static_cast<std::size_t>(high - low) <
+                static_cast<std::size_t>(most_processors),
+            "--bind: the list names more than {} processors", most_processors);
     for (int each = low; each <= high; ++each) binding.processors.push_back(each);
     begin = end + 1;
   }

@@ -12,7 +12,7 @@ struct RankBinding {
 };
 
 /// "core", "numa", "none", or operating-system indices of processors as "0,2,4-6"; empty: as the
-/// launcher left it. Throws Error(usage) that starts with --bind.
+/// launcher left it. At most 65536 processors. Throws Error(usage) that starts with --bind.
 RankBinding parse_binding(const std::string& text);
 
 /// Binds this thread as rank `index` of the `ranks` on its host: to the processors of core or NUMA

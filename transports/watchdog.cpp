@@ -11,17 +11,21 @@
 namespace commtune {
 namespace {
 
-/// Whether the process was halted by SIGSTOP or by a debugger (proc(5), field 3 of stat).
 bool halted(int pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   std::string line;
-  if (!std::getline(file, line)) return false;
-  // The second field is the program's name in brackets and may hold spaces and brackets.
-  const std::size_t state = line.rfind(')') + 2;
-  return state < line.size() && (line[state] == 'T' || line[state] == 't');
+  return std::getline(file, line) && halted_by_stat(line);
 }
 
 }  // namespace
+
+bool halted_by_stat(std::string_view stat) {
+  // The second field is the program's name in brackets and may hold spaces and brackets.
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string_view::npos || name_end + 2 >= stat.size()) return false;
+  const char state = stat[name_end + 2];
+  return state == 'T' || state == 't';
+}
 
 Watchdog::Watchdog(std::span<const MonitorSlot> slots, double timeout_s)
     : slots_(slots),

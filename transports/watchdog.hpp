@@ -2,11 +2,15 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "transports/monitor.hpp"
 
 namespace commtune {
+
+/// Whether the text of a process's /proc/PID/stat says that it was halted by SIGSTOP or a debugger.
+bool halted_by_stat(std::string_view stat);
 
 /// Looks at the ranks' signs of life from outside.
 class Watchdog {

@@ -1,8 +1,7 @@
-#include "transports/sim/platform.hpp"
-
 #include <gtest/gtest.h>
 
 #include "core/error.hpp"
+#include "transports/sim/platform_spec.hpp"
 
 namespace commtune::test {
 namespace {
@@ -28,7 +27,9 @@ TEST(Platform, that_cannot_be_is_refused_by_name) {
   for (const char* text :
        {"cluster", "cluster:", "cluster:0", "cluster:4x4", "cluster:4,100", "cluster:4,100G,1",
         "cluster:4,100G,1us,taper=2", "fat-tree:16", "fat-tree:4x4,100G,1us,taper=3", "torus:2x-2",
-        "dragonfly:2x2", "ring:4", "cluster:4,0G", "cluster:4,nanG", "no/such/file.xml"}) {
+        "dragonfly:2x2", "ring:4", "cluster:4,0G", "cluster:4,nanG", "cluster:4,infG",
+        "cluster:4,1e308T", "cluster:4,1G,1e-320ns", "torus:1048576x1048576x1048576x1048576",
+        "no/such/file.xml"}) {
     try {
       parse_platform(text);
       ADD_FAILURE() << "accepted " << text;

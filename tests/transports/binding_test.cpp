@@ -15,7 +15,8 @@ TEST(Binding, is_read_from_words_and_lists) {
   EXPECT_EQ(parse_binding("none").kind, RankBinding::Kind::none);
   EXPECT_EQ(parse_binding("").kind, RankBinding::Kind::launcher);
   EXPECT_EQ(parse_binding("0,2,4-6").processors, (std::vector<int>{0, 2, 4, 5, 6}));
-  for (const char* text : {"cores", "0,", "-1", "3-1", "1-", "0x1", ",", "99999999"}) {
+  EXPECT_EQ(parse_binding("0-65535").processors.size(), 65536U);
+  for (const char* text : {"cores", "0,", "-1", "3-1", "1-", "0x1", ",", "99999999", "0-65535,7"}) {
     try {
       parse_binding(text);
       ADD_FAILURE() << "accepted " << text;

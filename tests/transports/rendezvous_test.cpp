@@ -235,5 +235,20 @@ TEST(RendezvousFrames, arrive_whole_in_any_pieces) {
   }
 }
 
+TEST(RendezvousFrames, that_were_taken_do_not_stay_in_memory) {
+  const auto frame = rendezvous::encode(rendezvous::FrameType::part, 0, std::string(100, 'x'));
+  const std::size_t half = frame.size() / 2;
+  rendezvous::FrameReader reader;
+  rendezvous::Frame taken;
+  reader.add(std::span(frame).first(half));
+  for (int i = 0; i < 1000; ++i) {  // never empty: half a frame always waits for the rest
+    reader.add(std::span(frame).subspan(half));
+    reader.add(std::span(frame).first(half));
+    ASSERT_TRUE(reader.take(taken));
+    EXPECT_FALSE(reader.take(taken));
+    EXPECT_LT(reader.held(), 3 * frame.size());
+  }
+}
+
 }  // namespace
 }  // namespace commtune::test

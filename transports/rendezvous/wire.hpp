@@ -59,11 +59,17 @@ std::vector<std::byte> encode(FrameType, Rank rank, const std::string& text);
 class FrameReader {
  public:
   void add(std::span<const std::byte> bytes) {
+    if (used_ > buffer_.size() / 2) {
+      buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(used_));
+      used_ = 0;
+    }
     buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
   }
   /// Takes the next whole frame; false when there is none yet. Throws Error(peer) on bytes that
   /// are no frame.
   bool take(Frame&);
+  /// Bytes in memory: what waits to be taken and, for a while, what was taken.
+  std::size_t held() const noexcept { return buffer_.size(); }
 
  private:
   std::vector<std::byte> buffer_;
