@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 #include "harness/machine_probe.hpp"
 #include "harness/measure.hpp"
+#include "harness/proc_texts.hpp"
 
 namespace commtune {
 namespace {

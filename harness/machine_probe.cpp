@@ -5,8 +5,6 @@
 #include <atomic>
 #include <cstring>
 #include <sched.h>
-#include <sstream>
-#include <string>
 #include <system_error>
 #include <thread>
 #include <unistd.h>
@@ -138,22 +136,6 @@ double copy_gbs(std::span<const std::byte> from, std::span<std::byte> into) {
     best_ns = repeat == 0 ? spent : std::min(best_ns, spent);
   }
   return static_cast<double>(from.size()) / static_cast<double>(best_ns);
-}
-
-ProcessorTime parse_processor_time(std::string_view proc_stat) {
-  std::istringstream line{std::string(proc_stat.substr(0, proc_stat.find('\n')))};
-  std::string label;
-  line >> label;
-  ProcessorTime time;
-  if (label != "cpu") return time;
-  // user nice system idle iowait irq softirq steal; guest times that follow are part of user.
-  for (int field = 0; field < 8; ++field) {
-    std::uint64_t ticks = 0;
-    if (!(line >> ticks)) return {};
-    time.total += ticks;
-    if (field == 7) time.steal = ticks;
-  }
-  return time;
 }
 
 }  // namespace commtune

@@ -1,9 +1,7 @@
 #pragma once
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
-#include <string_view>
 
 namespace commtune {
 
@@ -15,11 +13,5 @@ std::optional<double> core_to_core_ns();
 /// Bytes copied per nanosecond (GB/s), the best of three copies. Both spans are touched and equal
 /// in size.
 double copy_gbs(std::span<const std::byte> from, std::span<std::byte> into);
-
-/// Processor time since boot in clock ticks, from the text of /proc/stat; zeros when unreadable.
-struct ProcessorTime {
-  std::uint64_t steal = 0, total = 0;
-};
-ProcessorTime parse_processor_time(std::string_view proc_stat);
 
 }  // namespace commtune

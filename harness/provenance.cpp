@@ -10,12 +10,12 @@
 #include <fstream>
 #include <iterator>
 #include <set>
-#include <sstream>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "core/topology.hpp"
 #include "harness/allocator.hpp"
+#include "harness/proc_texts.hpp"
 #include "transports/module.hpp"
 
 namespace commtune {
@@ -168,16 +168,6 @@ std::vector<std::string> library_warnings(const std::vector<LoadedLibrary>& rank
                                    first.version, first.path));
   }
   return warnings;
-}
-
-std::string processor_model(std::string_view cpuinfo) {
-  const std::size_t key = cpuinfo.find("model name");
-  if (key == std::string_view::npos) return {};
-  const std::size_t colon = cpuinfo.find(": ", key);
-  const std::size_t end = cpuinfo.find('\n', key);
-  if (colon == std::string_view::npos || colon > end) return {};
-  return std::string(
-      cpuinfo.substr(colon + 2, end == std::string_view::npos ? end : end - colon - 2));
 }
 
 Topology topology_for(const Job& job) {

@@ -16,7 +16,4 @@ Json select_environment(std::span<const char* const> variables);
 /// major.minor than was loaded, or ranks that loaded different files.
 std::vector<std::string> library_warnings(const std::vector<LoadedLibrary>& ranks);
 
-/// "model name" of the text of /proc/cpuinfo, empty when it has none.
-std::string processor_model(std::string_view cpuinfo);
-
 }  // namespace commtune

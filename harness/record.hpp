@@ -91,7 +91,8 @@ struct ResultDocument {
   Json run;
   std::vector<Row> rows;
 };
-/// Strict reader of `commtune.result/1`.
+/// Strict reader of `commtune.result/1`; Error(usage) names `where` and the field.
+ResultDocument result_from_json(const Json&, const std::string& where);
 ResultDocument read_result(const std::filesystem::path&);
 
 }  // namespace commtune

@@ -73,9 +73,7 @@ void close_result_file(const std::filesystem::path& path, std::string_view reaso
   write_json_atomically(path, document);
 }
 
-ResultDocument read_result(const std::filesystem::path& path) {
-  const Json json = read_json(path);
-  const std::string where = path.string();
+ResultDocument result_from_json(const Json& json, const std::string& where) {
   StrictObject object(json, where);
   const std::string schema = object.string("schema");
   require(schema == result_schema, "{}: schema is \"{}\", this program reads {}", where, schema,
@@ -92,6 +90,10 @@ ResultDocument read_result(const std::filesystem::path& path) {
   }
   object.finish();
   return document;
+}
+
+ResultDocument read_result(const std::filesystem::path& path) {
+  return result_from_json(read_json(path), path.string());
 }
 
 }  // namespace commtune

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "harness/machine_probe.hpp"
+#include "harness/proc_texts.hpp"
 
 namespace commtune {
 namespace {
@@ -16,7 +17,8 @@ TEST(ProcessorTime, counts_steal_and_leaves_guest_time_out) {
 }
 
 TEST(ProcessorTime, is_zero_for_text_it_cannot_read) {
-  for (const char* text : {"", "intr 1 2 3", "cpu 1 2 3", "cpu x"}) {
+  for (const char* text :
+       {"", "intr 1 2 3", "cpu 1 2 3", "cpu x", "cpu 18446744073709551615 0 0 0 0 0 0 1"}) {
     EXPECT_EQ(parse_processor_time(text).total, 0U) << text;
   }
 }

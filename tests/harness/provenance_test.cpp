@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <string>
 
+#include "harness/proc_texts.hpp"
+
 namespace commtune {
 namespace {
 
