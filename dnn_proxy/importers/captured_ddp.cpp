@@ -53,7 +53,8 @@ class ProgramWriter {
     const std::uint64_t first = next_id_;
     write_backward(step);
     std::uint64_t total = 0;
-    for (const CapturedBucket& bucket : step.buckets) total += bucket.count;
+    for (const CapturedBucket& bucket : step.buckets)
+      total = checked_sum(total, bucket.count, "elements of all buckets");
     for (std::size_t i = 0; i < step.buckets.size(); ++i) {
       WorkloadOp wait;
       wait.op = WorkloadOpKind::wait;
@@ -161,7 +162,12 @@ void write_notes(Workload& workload, const CapturedRun& run) {
 }
 
 Import import_captured(const std::filesystem::path& path) {
-  const CapturedRun run = read_captured_run(hook_file(path));
+  return import_captured_run(read_captured_run(hook_file(path)), path.string());
+}
+
+}  // namespace
+
+Import import_captured_run(const CapturedRun& run, const std::string& where) {
   Workload workload;
   workload.format = "captured-ddp";
   workload.source = run.source;
@@ -178,12 +184,10 @@ Import import_captured(const std::filesystem::path& path) {
   }
   workload.groups.push_back(std::move(world));
   write_notes(workload, run);
-  validate(workload, path.string());
+  validate(workload, where);
   ConservationReport report = conserve(counted, workload);
   return {std::move(workload), std::move(report)};
 }
-
-}  // namespace
 
 extern const Importer captured_ddp_importer;
 const Importer captured_ddp_importer = {

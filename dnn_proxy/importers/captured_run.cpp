@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 #include "core/error.hpp"
 #include "core/json.hpp"
@@ -16,6 +17,20 @@ Json read_document(const std::filesystem::path& path) {
   TraceStream in(path);
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   return parse_json(text, path.string());
+}
+
+/// Bounded, so that differences and middles of times fit in 64 bits.
+std::int64_t time_of(const Json& value, const std::string& where) {
+  const std::uint64_t time = integer_of(value, where);
+  require(time < std::uint64_t{1} << 62, "{}: a time of {} is out of range", where, time);
+  return static_cast<std::int64_t>(time);
+}
+
+std::uint64_t elements_of(const Json& value, const std::string& where) {
+  const std::uint64_t elements = integer_of(value, where);
+  require(elements <= max_elements, "{}: {} elements are more than {}", where, elements,
+          max_elements);
+  return elements;
 }
 
 /// Access to an object of the capture; unknown keys are fine, missing ones are not.
@@ -37,7 +52,9 @@ class Record {
   std::uint64_t count(const char* key) const {
     return integer_of(at(key), fmt::format("{} \"{}\"", where_, key));
   }
-  std::int64_t time(const char* key) const { return static_cast<std::int64_t>(count(key)); }
+  std::int64_t time(const char* key) const {
+    return time_of(at(key), fmt::format("{} \"{}\"", where_, key));
+  }
   std::string text(const char* key) const {
     const Json& value = at(key);
     require(value.is_string(), "{}: \"{}\" must be a string", where_, key);
@@ -55,7 +72,7 @@ std::int64_t median(std::vector<std::int64_t> values) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
   const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+  return values.size() % 2 == 1 ? values[half] : std::midpoint(values[half - 1], values[half]);
 }
 
 CapturedStep read_step(const Json& json, const std::string& where) {
@@ -70,12 +87,12 @@ CapturedStep read_step(const Json& json, const std::string& where) {
   step.last_ready_ns = step.forward_ns;
   for (const Json& ready : record.list("ready")) {
     require(ready.is_array() && ready.size() == 2, "{}: a ready stamp is [parameter, ns]", where);
-    step.last_ready_ns = std::max(
-        step.last_ready_ns, static_cast<std::int64_t>(integer_of(ready[1], where + " ready")));
+    step.last_ready_ns = std::max(step.last_ready_ns, time_of(ready[1], where + " ready"));
   }
   for (const Json& entry : record.list("buckets")) {
     const Record bucket(entry, where + " bucket");
-    step.buckets.push_back({bucket.count("numel"), bucket.time("launch")});
+    step.buckets.push_back(
+        {elements_of(bucket.at("numel"), bucket.where() + " \"numel\""), bucket.time("launch")});
   }
   require(!step.buckets.empty(), "{}: no buckets", where);
   require(step.begin_ns <= step.zero_ns && step.zero_ns <= step.forward_ns &&
@@ -96,12 +113,15 @@ NormBuffers norm_buffers(const Record& record) {
           names.size(), counts.size());
   NormBuffers buffers;
   for (std::size_t i = 0; i + 1 < names.size(); ++i) {
+    require(names[i].is_string() && names[i + 1].is_string(),
+            "{}: a parameter name must be a string", record.where());
     const auto weight = names[i].get<std::string>(), bias = names[i + 1].get<std::string>();
     const auto dot = weight.rfind(".weight");
     if (dot == std::string::npos || bias != weight.substr(0, dot) + ".bias") continue;
     if (counts[i] != counts[i + 1]) continue;
     ++buffers.layers;
-    buffers.channels += integer_of(counts[i], record.where());
+    buffers.channels = checked_sum(buffers.channels, elements_of(counts[i], record.where()),
+                                   record.where() + ": channels");
   }
   return buffers;
 }
@@ -112,22 +132,23 @@ struct ProfiledEvent {
   std::int64_t duration_us = 0;
 };
 
-std::vector<std::vector<ProfiledEvent>> profiled_steps(const std::filesystem::path& path) {
-  const Json json = read_document(path);
-  require(json.is_array(), "{}: must be an array of events", path.string());
+std::vector<std::vector<ProfiledEvent>> profiled_steps(const Json& json, const std::string& where) {
+  require(json.is_array(), "{}: must be an array of events", where);
   std::vector<std::vector<ProfiledEvent>> steps;
   for (std::size_t i = 0; i < json.size(); ++i) {
-    const Record record(json[i], fmt::format("{}: event {}", path.string(), i));
+    const Record record(json[i], fmt::format("{}: event {}", where, i));
     ProfiledEvent event{record.text("name"), {}, record.time("dur_us")};
     if (event.name.rfind("ProfilerStep", 0) == 0) steps.emplace_back();
     for (const Json& shape : record.list("shapes")) {
+      require(shape.is_array(), "{}: a shape must be an array", record.where());
       std::uint64_t elements = 1;
-      for (const Json& extent : shape) elements *= integer_of(extent, record.where());
+      for (const Json& extent : shape)
+        elements = checked_product(elements, integer_of(extent, record.where()), record.where());
       event.sizes.push_back(elements);
     }
     if (!steps.empty()) steps.back().push_back(std::move(event));
   }
-  require(!steps.empty(), "{}: no ProfilerStep", path.string());
+  require(!steps.empty(), "{}: no ProfilerStep", where);
   return steps;
 }
 
@@ -138,13 +159,19 @@ struct StepExtras {
   std::int64_t copy_back_us = 0;
 };
 
+void add_time(std::int64_t& sum_us, std::int64_t time_us, const std::string& where) {
+  constexpr std::int64_t most_us = std::int64_t{1} << 50;  // in nanoseconds less than 2^62
+  require(time_us <= most_us - sum_us, "{}: copies of {} us are out of range", where, time_us);
+  sum_us += time_us;
+}
+
 StepExtras extras_of(const std::vector<ProfiledEvent>& step, const CapturedStep& recorded,
                      const std::string& where) {
   StepExtras extras;
   std::vector<std::uint64_t> buckets;
   for (const ProfiledEvent& event : step) {
     if (event.name == "torch.distributed.ddp.reducer::copy_bucket_to_grad")
-      extras.copy_back_us += event.duration_us;
+      add_time(extras.copy_back_us, event.duration_us, where);
     if (!is_backend_annotation(event.name)) continue;
     const auto name = parse_record_name(event.name);
     require(name.has_value() && name->record == RecordKind::transfer,
@@ -168,19 +195,19 @@ StepExtras extras_of(const std::vector<ProfiledEvent>& step, const CapturedStep&
   return extras;
 }
 
-void add_comm_events(CapturedRank& rank, const std::filesystem::path& path,
+void add_comm_events(CapturedRank& rank, const Json& json, const std::string& where,
                      const NormBuffers& norm) {
-  const auto steps = profiled_steps(path);
-  const StepExtras first = extras_of(steps.front(), rank.steps.back(), path.string());
+  const auto steps = profiled_steps(json, where);
+  const StepExtras first = extras_of(steps.front(), rank.steps.back(), where);
   std::vector<std::int64_t> copies;
   for (const auto& step : steps) {
-    const StepExtras extras = extras_of(step, rank.steps.back(), path.string());
+    const StepExtras extras = extras_of(step, rank.steps.back(), where);
     require(extras.broadcasts == first.broadcasts && extras.barriers == first.barriers,
-            "{}: its steps differ in their broadcasts or barriers", path.string());
+            "{}: its steps differ in their broadcasts or barriers", where);
     copies.push_back(extras.copy_back_us * 1000);
   }
   rank.has_comm_events = true;
-  require(first.barriers <= 1, "{}: {} barriers in a step", path.string(), first.barriers);
+  require(first.barriers <= 1, "{}: {} barriers in a step", where, first.barriers);
   rank.barrier_before_step = first.barriers == 1;
   rank.copy_back_ns = median(copies);
   for (const std::uint64_t count : first.broadcasts) {
@@ -188,7 +215,7 @@ void add_comm_events(CapturedRank& rank, const std::filesystem::path& path,
     require(counters || count == 2 * norm.channels,
             "{}: broadcast of {} elements is neither the {} running statistics nor the {} step "
             "counters of the model's normalisation layers, so its data type is unknown",
-            path.string(), count, 2 * norm.channels, norm.layers);
+            where, count, 2 * norm.channels, norm.layers);
     rank.broadcasts.push_back({count, counters ? DataType::int64 : DataType::float32});
   }
 }
@@ -205,6 +232,7 @@ std::filesystem::path sibling(const std::filesystem::path& path, std::uint64_t f
 
 std::filesystem::path comm_events_file(const std::filesystem::path& hook, const std::string& model,
                                        std::uint64_t rank) {
+  if (model.find('/') != std::string::npos) return {};  // not a file of this folder
   for (const char* end : {".json.gz", ".json"}) {
     auto file = hook.parent_path() / fmt::format("{}.commevents.rank{}{}", model, rank, end);
     if (std::filesystem::exists(file)) return file;
@@ -212,35 +240,44 @@ std::filesystem::path comm_events_file(const std::filesystem::path& hook, const 
   return {};
 }
 
-CapturedRank read_rank(const std::filesystem::path& file, const Json& json, std::uint64_t number) {
-  const Record record(json, file.string());
-  require(record.count("rank") == number, "{}: holds rank {}, expected {}", file.string(),
-          record.count("rank"), number);
-  CapturedRank rank;
-  const Json& steps = record.list("steps");
-  require(!steps.empty(), "{}: no steps", file.string());
-  for (std::size_t i = 0; i < steps.size(); ++i)
-    rank.steps.push_back(read_step(steps[i], fmt::format("{}: step {}", file.string(), i)));
-  if (record.has("no_sync_fwd_bwd_ns")) {
-    std::vector<std::int64_t> forward, backward;
-    for (const Json& pass : record.list("no_sync_fwd_bwd_ns")) {
-      require(pass.is_array() && pass.size() == 2, "{}: a no_sync pass is [forward, backward]",
-              file.string());
-      forward.push_back(static_cast<std::int64_t>(integer_of(pass[0], file.string())));
-      backward.push_back(static_cast<std::int64_t>(integer_of(pass[1], file.string())));
-    }
-    rank.forward_ns = median(forward);
-    rank.backward_ns = median(backward);
-  }
-  if (const auto events = comm_events_file(file, record.text("model"), number); !events.empty())
-    add_comm_events(rank, events, norm_buffers(record));
-  return rank;
+/// The rank of a hook file, with its commevents file if there is one.
+CapturedRank read_rank(const std::filesystem::path& file, const Json& hook, std::uint64_t number) {
+  const auto events = comm_events_file(file, Record(hook, file.string()).text("model"), number);
+  if (events.empty()) return captured_rank(hook, number, file.string());
+  const Json json = read_document(events);
+  return captured_rank(hook, number, file.string(), &json, events.string());
 }
 
 }  // namespace
 
 bool is_hook_file(const std::filesystem::path& path) {
   return path.filename().string().find(".hook.rank") != std::string::npos;
+}
+
+CapturedRank captured_rank(const Json& hook, std::uint64_t number, const std::string& where,
+                           const Json* comm_events, const std::string& events_where) {
+  const Record record(hook, where);
+  require(record.count("rank") == number, "{}: holds rank {}, expected {}", where,
+          record.count("rank"), number);
+  CapturedRank rank;
+  const Json& steps = record.list("steps");
+  require(!steps.empty(), "{}: no steps", where);
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    rank.steps.push_back(read_step(steps[i], fmt::format("{}: step {}", where, i)));
+  if (record.has("no_sync_fwd_bwd_ns")) {
+    std::vector<std::int64_t> forward, backward;
+    for (const Json& pass : record.list("no_sync_fwd_bwd_ns")) {
+      require(pass.is_array() && pass.size() == 2, "{}: a no_sync pass is [forward, backward]",
+              where);
+      forward.push_back(time_of(pass[0], where));
+      backward.push_back(time_of(pass[1], where));
+    }
+    rank.forward_ns = median(forward);
+    rank.backward_ns = median(backward);
+  }
+  if (comm_events != nullptr)
+    add_comm_events(rank, *comm_events, events_where, norm_buffers(record));
+  return rank;
 }
 
 CapturedRun read_captured_run(const std::filesystem::path& hook_file) {

@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "core/json.hpp"
 #include "core/types.hpp"
+#include "dnn_proxy/importers/importer.hpp"
 
 namespace commtune {
 
@@ -43,8 +45,16 @@ struct CapturedRun {
 /// True for `<model>.hook.rank<r>[...].json[.gz]`.
 bool is_hook_file(const std::filesystem::path&);
 
+/// The contents of one rank's hook file and, if there is one, its commevents file. Throws
+/// Error(usage) that starts with `where` or `events_where`.
+CapturedRank captured_rank(const Json& hook, std::uint64_t number, const std::string& where,
+                           const Json* comm_events = nullptr, const std::string& events_where = {});
+
 /// Reads a hook file, those of the other ranks beside it and the commevents files if there are any.
 /// Throws Error(usage) naming the file that is missing or wrong.
 CapturedRun read_captured_run(const std::filesystem::path& hook_file);
+
+/// The workload of a run; `where` starts every error.
+Import import_captured_run(const CapturedRun&, const std::string& where);
 
 }  // namespace commtune

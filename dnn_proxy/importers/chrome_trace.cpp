@@ -8,6 +8,10 @@
 namespace commtune {
 namespace {
 
+constexpr std::size_t max_depth = 256;  ///< as in parse_json: values are also copied and written
+/// Times within these bounds can be added and subtracted; as time since 1970 they end in 2116.
+constexpr std::int64_t latest_ns = std::int64_t{1} << 62, longest_ns = std::int64_t{1} << 60;
+
 /// Builds one small JSON value from parser events.
 class ValueBuilder {
  public:
@@ -114,7 +118,13 @@ class Handler {
     return true;
   }
 
+  void refuse_time() const {
+    fail(Errc::usage, "{}: event {}: \"{}\" is not a number of microseconds", path_, events_,
+         value_.key());
+  }
+
   bool scalar(Json value) {
+    if (is_time()) refuse_time();
     if (value_.active()) {
       value_.scalar(std::move(value));
     } else if (depth_ == 1 && !header_.bare_array && top_key_ == "distributedInfo") {
@@ -134,6 +144,9 @@ class Handler {
 
   bool open(Json container, bool array) {
     if (value_.active()) {
+      if (is_time()) refuse_time();
+      require(value_.depth() < max_depth, "{}: event {}: nested deeper than {} levels", path_,
+              events_, max_depth);
       value_.open(std::move(container));
       return true;
     }
@@ -180,6 +193,10 @@ class Handler {
     if (json.contains("dur")) event.duration_ns = json["dur"].get<std::int64_t>();
     require(event.duration_ns >= 0, "{}: event {} \"{}\" has a negative duration", path_,
             event.index, event.name);
+    require(event.begin_ns >= -longest_ns && event.begin_ns <= latest_ns &&
+                event.duration_ns <= longest_ns,
+            "{}: event {} \"{}\" begins at {} ns and lasts {} ns, which is out of range", path_,
+            event.index, event.name, event.begin_ns, event.duration_ns);
     if (const auto args = json.find("args"); args != json.end() && args->is_object())
       event.args = std::move(*args);
     visit_(event);

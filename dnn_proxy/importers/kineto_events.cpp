@@ -1,7 +1,7 @@
 #include "dnn_proxy/importers/kineto_events.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <numeric>
 
 #include "core/error.hpp"
 #include "core/sizes.hpp"
@@ -55,7 +55,7 @@ class Collector {
     } else if (event.category == "cuda_runtime" || event.category == "cuda_driver" ||
                event.category == "hip_runtime") {
       if (const auto at = event.args.find("correlation"); at != event.args.end())
-        events_.launches[integer(*at)] = {thread(event.thread), event.begin_ns};
+        events_.launches[integer(*at, "correlation")] = {thread(event.thread), event.begin_ns};
     } else if (event.category == "cpu_op" || event.category == "user_annotation" ||
                event.category.empty()) {
       add_host(event, end);
@@ -83,10 +83,15 @@ class Collector {
   }
 
  private:
-  std::int64_t integer(const Json& value) const {
-    return value.is_number_integer()
-               ? value.get<std::int64_t>()
-               : static_cast<std::int64_t>(integer_of(value, events_.path + ": correlation"));
+  std::int64_t integer(const Json& value, std::string_view key) const {
+    return value.is_number_integer() ? value.get<std::int64_t>()
+                                     : static_cast<std::int64_t>(integer_of(
+                                           value, fmt::format("{}: {}", events_.path, key)));
+  }
+  /// 0 where there is none.
+  std::int64_t number_in(const Json& args, const char* key) const {
+    const auto at = args.find(key);
+    return at != args.end() && at->is_number() ? integer(*at, key) : 0;
   }
 
   ThreadId thread(const std::string& text) {
@@ -106,12 +111,8 @@ class Collector {
     device.end_ns = event.begin_ns + event.duration_ns;
     device.communication = is_communication_kernel(event.name);
     if (const auto at = event.args.find("correlation"); at != event.args.end())
-      device.correlation = integer(*at);
-    std::int64_t number = 0;
-    if (const auto at = event.args.find("device"); at != event.args.end() && at->is_number())
-      number = at->get<std::int64_t>();
-    if (const auto at = event.args.find("stream"); at != event.args.end() && at->is_number())
-      device.stream = number * 1'000'000 + at->get<std::int64_t>();
+      device.correlation = integer(*at, "correlation");
+    device.stream = {number_in(event.args, "device"), number_in(event.args, "stream")};
     events_.device.push_back(device);
   }
 
@@ -223,12 +224,21 @@ class Collector {
     const std::string name = args.group.value_or(std::string(default_group));
     std::uint32_t at = 0;
     while (at < events_.groups.size() && events_.groups[at].name != name) ++at;
-    if (at == events_.groups.size()) events_.groups.push_back({name, args.group_ranks});
+    if (at == events_.groups.size()) events_.groups.push_back({name, {}});
     Group& group = events_.groups[at];
-    if (group.ranks.empty()) group.ranks = args.group_ranks;
+    if (group.ranks.empty()) give_ranks(group, args.group_ranks);
     require(args.group_ranks.empty() || group.ranks == args.group_ranks,
             "{}: process group \"{}\" has other ranks than before", where(event), name);
     return at;
+  }
+
+  /// A group's ranks may be told by their number alone, so a short file can ask for much memory.
+  void give_ranks(Group& group, std::vector<Rank> ranks) {
+    constexpr std::uint64_t most_ranks = 1U << 21;
+    ranks_of_groups_ += ranks.size();
+    require(ranks_of_groups_ <= most_ranks,
+            "{}: all process groups together have more than {} ranks", events_.path, most_ranks);
+    group.ranks = std::move(ranks);
   }
 
   void refuse(const std::map<std::string, Tally>& found, std::string_view what) const {
@@ -277,9 +287,10 @@ class Collector {
       for (const Group& group : events_.groups)
         for (const Rank rank : group.ranks) world = std::max(world, rank + 1);
     events_.world = std::max(world, events_.rank.value_or(0) + 1);
+    std::vector<Rank> all_ranks(static_cast<std::size_t>(*events_.world));
+    std::iota(all_ranks.begin(), all_ranks.end(), 0);
     for (Group& group : events_.groups)
-      if (group.ranks.empty() && !has_no_ranks(group))
-        for (Rank rank = 0; rank < *events_.world; ++rank) group.ranks.push_back(rank);
+      if (group.ranks.empty() && !has_no_ranks(group)) give_ranks(group, all_ranks);
     check_records(events_);
   }
 
@@ -300,14 +311,17 @@ class Collector {
       if (group.name != text || !group.ranks.empty()) continue;
       const std::uint64_t size =
           entry.contains("pg_size") ? integer_of(entry["pg_size"], where) : 0;
+      std::vector<Rank> ranks;
       for (const std::uint64_t rank : integers_of(entry["ranks"], size, where))
-        group.ranks.push_back(rank_of(Json(rank), where));
+        ranks.push_back(rank_of(Json(rank), where));
+      give_ranks(group, std::move(ranks));
     }
   }
 
   KinetoEvents events_;
   Transfers records_, annotations_;
   std::map<std::string, ThreadId> threads_;
+  std::uint64_t ranks_of_groups_ = 0;
   bool first_ = true;
 };
 

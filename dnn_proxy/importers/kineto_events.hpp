@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "dnn_proxy/conservation.hpp"
@@ -35,7 +36,7 @@ struct DeviceEvent {
   std::uint64_t event = 0;
   std::int64_t begin_ns = 0, end_ns = 0;
   std::int64_t correlation = -1;
-  std::int64_t stream = 0;  ///< device and stream
+  std::pair<std::int64_t, std::int64_t> stream;  ///< device and stream
   bool communication = false;
 };
 

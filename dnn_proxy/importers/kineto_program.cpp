@@ -154,7 +154,7 @@ std::vector<Point> collect_points(const KinetoEvents& events) {
 
 void refuse_overlap(const KinetoEvents& events) {
   constexpr std::int64_t tolerance_ns = 2000;  // two roundings to microseconds
-  std::map<std::int64_t, std::vector<const DeviceEvent*>> streams;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<const DeviceEvent*>> streams;
   for (const DeviceEvent& event : events.device)
     if (event.communication) streams[event.stream].push_back(&event);
   for (auto& [stream, list] : streams) {

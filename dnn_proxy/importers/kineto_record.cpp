@@ -113,7 +113,8 @@ std::vector<std::uint64_t> integers_of(const Json& value, std::uint64_t size,
           "{}: \"{}\" is cut off and cannot be rebuilt", where, text);
   const std::uint64_t first = integers[0], stride = integers[1] - integers[0];
   integers.clear();
-  for (std::uint64_t i = 0; i < size; ++i) integers.push_back(first + i * stride);
+  for (std::uint64_t i = 0; i < size; ++i)
+    integers.push_back(checked_sum(first, checked_product(i, stride, where), where));
   return integers;
 }
 

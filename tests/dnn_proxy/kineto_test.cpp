@@ -253,6 +253,56 @@ TEST(Kineto, refuses_a_trace_that_moves_nothing) {
   expect_contains(refusal(trace({})), "nothing to replay");
 }
 
+TEST(Kineto, refuses_times_that_are_none) {
+  for (const char* wrong : {"null", "true", "[]", "{}", "[1]"}) {
+    expect_contains(refusal(trace({comms("allreduce", wrong, "4")})),
+                    "event 0: \"ts\" is not a number of microseconds");
+    expect_contains(refusal(trace({event("cpu_op", "aten::mm", "1", "5", wrong, "")})),
+                    "event 0: \"dur\" is not a number of microseconds");
+  }
+}
+
+TEST(Kineto, refuses_times_whose_sums_do_not_fit) {
+  for (const auto& [ts, duration] : {std::pair{"9000000000000000", "1"},
+                                     {"-9000000000000000", "1"},
+                                     {"1", "9000000000000000"}}) {
+    expect_contains(refusal(trace({event("cpu_op", "aten::mm", "1", ts, duration, "")})),
+                    "is out of range");
+  }
+}
+
+TEST(Kineto, tells_streams_of_any_numbers_apart) {
+  const auto kernel = [](const char* device, const char* stream) {
+    return event("kernel", "ncclKernel_AllReduce", "7", "10", "100",
+                 fmt::format(R"("correlation":1,"device":{},"stream":{})", device, stream));
+  };
+  EXPECT_NO_THROW(import_text(
+      trace({comms("allreduce", "1", "4"), kernel("9223372036854775807", "9223372036854775807"),
+             kernel("-9223372036854775808", "1"), kernel("0", "1e15"), kernel("1", "0"),
+             kernel("0", "1000000")})));
+  expect_contains(refusal(trace({comms("allreduce", "1", "4"), kernel("0", "1e300")})),
+                  "stream: 1e+300 is not a non-negative integer");
+}
+
+TEST(Kineto, refuses_values_nested_without_end) {
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  expect_contains(refusal(trace({event("cpu_op", "aten::mm", deep, "1", "2", "")})),
+                  "event 0: nested deeper than 256 levels");
+  expect_contains(refusal(trace({}, deep)), "nested deeper than 256 levels");
+}
+
+TEST(Kineto, bounds_the_ranks_that_a_short_trace_can_ask_for) {
+  std::vector<std::string> events;
+  for (int group = 0; group < 3; ++group) {
+    events.push_back(event("cpu_op", "record_param_comms", "1", "1", "2",
+                           fmt::format(R"("Collective name":"allreduce","In msg nelems":4,)"
+                                       R"("dtype":"Float","Process Group Name":"{}")",
+                                       group)));
+  }
+  expect_contains(refusal(trace(events, R"({"rank":0,"world_size":1048576})")),
+                  "all process groups together have more than 2097152 ranks");
+}
+
 TEST(Kineto, needs_every_rank_of_a_directory) {
   const TemporaryFolder folder;
   const auto rank = [](int r) {
