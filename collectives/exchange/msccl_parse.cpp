@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 9> type_names{"s",   "r",   "cpy",  "re",
 constexpr std::array<std::string_view, 3> buffer_names{"i", "o", "s"};
 constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
 /// Bounds the memory that a short file can ask for.
-constexpr std::int64_t most_gpus = 4096, most_chunks = 1 << 20;
+constexpr std::int64_t most_gpus = 4096, most_chunks = 1 << 20, most_chunks_in_all = 1 << 21;
 
 template <class Names>
 std::size_t index_of(const Names& names, std::string_view text, const std::string& where,
@@ -76,6 +76,9 @@ class Parser {
     program_.max_bytes = static_cast<std::uint64_t>(element.number("maxBytes", 0, any, 0));
     element.text("redop", "");  // the operator is the caller's choice
     element.finish();
+    require(2 * ranks_ * program_.chunks <= most_chunks_in_all,
+            "{}: {} gpus with {} chunks of input and output each are more than {} chunks in all",
+            element.where(), ranks_, program_.chunks, most_chunks_in_all);
     for (const pugi::xml_node child : element.children("gpu")) gpu(child);
     require(program_.ranks() == ranks_, "{}: ngpus is {}, but there are {} gpus", element.where(),
             ranks_, program_.gpus.size());
@@ -108,6 +111,9 @@ class Parser {
         static_cast<std::uint32_t>(element.number("o_chunks", 0, scatters ? part : all));
     gpu.scratch_chunks = static_cast<std::uint32_t>(element.number("s_chunks", 0, most_chunks));
     element.finish();
+    scratch_chunks_ += gpu.scratch_chunks;
+    require(scratch_chunks_ <= most_chunks_in_all, "{}: more than {} chunks of scratch in all",
+            element.where(), most_chunks_in_all);
     std::set<std::pair<Rank, std::uint32_t>> sending, receiving;
     for (const pugi::xml_node child : element.children("tb")) {
       const MscclThreadBlock& block = thread_block(child, gpu);
@@ -219,7 +225,7 @@ class Parser {
 
   const std::string& what_;
   MscclProgram program_;
-  std::int64_t ranks_ = 0, channels_ = 0;
+  std::int64_t ranks_ = 0, channels_ = 0, scratch_chunks_ = 0;
 };
 
 }  // namespace

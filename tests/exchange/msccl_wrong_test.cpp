@@ -27,6 +27,18 @@ TEST(WrongMscclProgram, thread_blocks_that_wait_for_each_other_deadlock) {
             "0 (nop) waits for gpu 0 tb 0 step 1 (rrc)");
 }
 
+TEST(WrongMscclProgram, that_is_short_cannot_ask_for_much_memory) {
+  ProgramText program = exchange_program(false);
+  program.chunks = program.input_chunks = program.output_chunks = 1 << 20;
+  for (int i = 0; i < 2; ++i) program.gpus.push_back({});
+  test::expect_contains(refused(program, Errc::usage),
+                        "4 gpus with 1048576 chunks of input and output each are more than");
+  program.chunks = program.input_chunks = program.output_chunks = 4;
+  program.scratch_chunks = 1 << 20;
+  for (int i = 0; i < 1; ++i) program.gpus.push_back({});
+  test::expect_contains(refused(program, Errc::usage), "chunks of scratch in all");
+}
+
 TEST(WrongMscclProgram, a_message_nobody_sends) {
   ProgramText program = exchange_program(false);
   program.gpus[1][0].steps.erase(program.gpus[1][0].steps.begin());
