@@ -69,6 +69,16 @@ TEST(Lint, finds_every_fault_of_the_catalogue_at_its_line) {
   }
 }
 
+TEST(Lint, tells_of_a_long_word_once_and_in_short) {
+  std::string text = "1 2 1 0 1\n0 3 0 0\n";
+  for (int i = 0; i < 1000; ++i) text += "1a";
+  const auto findings = lint(text + " b1c2d3\n", Family::v4_1);
+  std::size_t told = 0;
+  for (const Finding& finding : findings) told += finding.text.size();
+  EXPECT_EQ(findings.size(), 4U);  // order of operands, the word, the rest of it, the next word
+  EXPECT_LT(told, 1000U);
+}
+
 TEST(Lint, says_nothing_about_a_clean_file) {
   const char* clean =
       "# comment with 1 2 3\n"

@@ -1,5 +1,6 @@
 #include "tuning/openmpi/rules.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
 #include <optional>
@@ -9,6 +10,7 @@ namespace {
 
 using Severity = Finding::Severity;
 constexpr std::string_view version_header = "rule-file-version-";
+constexpr std::size_t longest_quote = 64;  ///< of a word in a finding
 
 struct Token {
   long value;
@@ -26,10 +28,10 @@ class Lexer {
     const std::size_t begin = at_;
     const Token token{read_number(), line_};
     if (at_ < text_.size() && (std::isalnum(byte(at_)) != 0 || text_[at_] == '_')) {
-      std::size_t end = at_;
-      while (end < text_.size() && std::isspace(byte(end)) == 0 && text_[end] != '#') ++end;
-      add(Severity::error, "\"{}\" is read as {}, the rest is skipped or read as another number",
-          text_.substr(begin, end - begin), token.value);
+      if (!skipping_) {
+        add(Severity::error, "\"{}\" is read as {}, the rest is skipped or read as another number",
+            word(begin), token.value);
+      }
       skipping_ = true;
     }
     return token;
@@ -47,6 +49,16 @@ class Lexer {
  private:
   unsigned char byte(std::size_t i) const { return static_cast<unsigned char>(text_[i]); }
   bool digit_at(std::size_t i) const { return i < text_.size() && std::isdigit(byte(i)) != 0; }
+
+  /// What stands from `begin` to the next space or comment, cut where it is long.
+  std::string_view word(std::size_t begin) const {
+    std::size_t end = begin;
+    while (end < text_.size() && end - begin < longest_quote && std::isspace(byte(end)) == 0 &&
+           text_[end] != '#') {
+      ++end;
+    }
+    return text_.substr(begin, end - begin);
+  }
 
   template <class... Args>
   void add(Severity severity, fmt::format_string<Args...> text, Args&&... args) {
@@ -66,9 +78,7 @@ class Lexer {
       if (std::isspace(byte(at_)) != 0) {
         skipping_ = false;
       } else if (!skipping_) {
-        std::size_t end = at_;
-        while (end < text_.size() && std::isspace(byte(end)) == 0 && text_[end] != '#') ++end;
-        add(Severity::warning, "\"{}\" is not a number: skipped", text_.substr(at_, end - at_));
+        add(Severity::warning, "\"{}\" is not a number: skipped", word(at_));
         skipping_ = true;
       }
       ++at_;
@@ -98,7 +108,7 @@ class Lexer {
     }
     if (base == 8) {
       add(Severity::warning, "\"{}\" starts with 0 and is read as octal: {}",
-          text_.substr(begin, at_ - begin), value);
+          text_.substr(begin, std::min(at_ - begin, longest_quote)), value);
     }
     return negative ? -value : value;
   }
