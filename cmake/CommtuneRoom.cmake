@@ -10,6 +10,13 @@ if(COMMTUNE_SANITIZE)
     -fsanitize=${COMMTUNE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(commtune_flags INTERFACE -fsanitize=${COMMTUNE_SANITIZE})
 endif()
+if(COMMTUNE_FUZZ)
+  # An index out of range of a standard container is a finding, too.
+  target_compile_options(commtune_flags INTERFACE -fno-omit-frame-pointer -fno-sanitize-recover=all
+    -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow)
+  target_compile_definitions(commtune_flags INTERFACE _GLIBCXX_ASSERTIONS)
+  target_link_options(commtune_flags INTERFACE -fsanitize=address,undefined)
+endif()
 target_include_directories(commtune_flags INTERFACE ${PROJECT_SOURCE_DIR})
 
 # commtune_room(NAME NEEDS targets... [FOLDERS folders...]): one static library of every .cpp in the

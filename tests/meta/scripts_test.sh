@@ -8,6 +8,7 @@ for script in install-packages quickstart test check; do
   expect 0 "$script" "scripts/$script" --help
   expect 2 "--nonsense" "scripts/$script" --nonsense
 done
+expect 2 "'soon' is not a number of seconds" scripts/check fuzz soon
 printf 'ID=fedora\nPRETTY_NAME="Fedora Linux 40"\n' | write etc/fedora
 printf 'ID=ubuntu\nVERSION_ID="22.04"\nPRETTY_NAME="Ubuntu 22.04 LTS"\n' | write etc/jammy
 expect 3 "not Fedora Linux 40" env COMMTUNE_OS_RELEASE="$tree/etc/fedora" scripts/install-packages
