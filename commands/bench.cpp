@@ -8,6 +8,7 @@
 #include "commands/command.hpp"
 #include "commands/recorded_job.hpp"
 #include "core/error.hpp"
+#include "core/sizes.hpp"
 #include "harness/record.hpp"
 #include "microbench/session.hpp"
 #include "transports/job.hpp"
@@ -38,12 +39,19 @@ std::vector<const Benchmark*> select_benchmarks(const std::vector<std::string>& 
   return chosen;
 }
 
+bool serves_parameters(const Benchmark& benchmark) noexcept { return benchmark.name == "ps"; }
+
 void require_ranks(const BenchArguments& arguments) {
+  const RunOptions& options = arguments.options;
   for (const std::string& test : arguments.tests) {
     if (test == "all") continue;
-    const Rank needed = minimum_ranks(find_benchmark(test, "TEST"));
-    require(arguments.options.ranks >= needed, "-n/--ranks {}: {} needs {} ranks",
-            arguments.options.ranks, test, needed);
+    const Benchmark& benchmark = find_benchmark(test, "TEST");
+    const Rank needed = minimum_ranks(benchmark);
+    require(options.ranks >= needed, "-n/--ranks {}: {} needs {} ranks", options.ranks, test,
+            needed);
+    require(!serves_parameters(benchmark) || options.ranks > options.servers,
+            "-n/--ranks {}: {} with --servers {} needs {} ranks, so that one is a worker",
+            options.ranks, test, options.servers, options.servers + 1);
   }
 }
 
@@ -87,7 +95,11 @@ std::vector<std::string> options_without_effect(const RunOptions& options,
     const bool collective = benchmark->collective.has_value();
     for (const std::string_view option :
          {"--algorithm", "--table", "--dtype", "--op", "--root", "--in-place"}) {
-      if (!collective && given(option)) note(option, benchmark->name);
+      const bool typed = option == "--dtype" && serves_parameters(*benchmark);
+      if (!collective && !typed && given(option)) note(option, benchmark->name);
+    }
+    for (const std::string_view option : {"--servers", "--asynchronous"}) {
+      if (!serves_parameters(*benchmark) && given(option)) note(option, benchmark->name);
     }
     if (!collective) continue;
     if (!reduces(*benchmark->collective) && given("--op")) note("--op", benchmark->name);
@@ -214,6 +226,23 @@ int run_bench(BenchArguments& arguments) {
   });
 }
 
+int parse_servers(const std::string& text) {
+  constexpr std::uint64_t most = (1U << 20) - 1;
+  const std::uint64_t servers = parse_count(text, "--servers");
+  require(servers >= 1 && servers <= most, "--servers '{}': must be 1 to {}", text, most);
+  return static_cast<int>(servers);
+}
+
+void add_parameter_server_options(CLI::App& app, RunOptions& options) {
+  app.add_option_function<std::string>(
+         "--servers",
+         [&options](const std::string& text) { options.servers = parse_servers(text); },
+         "ps: ranks that keep the parameters, the others work [1]")
+      ->type_name("K");
+  app.add_flag("--asynchronous", options.asynchronous,
+               "ps: servers add each push at once instead of step by step");
+}
+
 std::function<int()> add_bench(CLI::App& app, const std::vector<std::string>& argv) {
   auto arguments = std::make_shared<BenchArguments>();
   arguments->options.argv = argv;
@@ -221,6 +250,7 @@ std::function<int()> add_bench(CLI::App& app, const std::vector<std::string>& ar
       ->required()
       ->type_name("TEST");
   add_run_options(app, arguments->options);
+  add_parameter_server_options(app, arguments->options);
   return [arguments] { return run_bench(*arguments); };
 }
 

@@ -44,6 +44,8 @@ struct RunOptions {
   SamplingOptions sampling;
   std::uint64_t check = 1;
   bool cold = false;
+  int servers = 1;            ///< of the test ps
+  bool asynchronous = false;  ///< of the test ps: its servers apply each push at once
   std::vector<BufferKind> buffers = {BufferKind::registered};  ///< a row for each
   std::string format = "table";                                ///< table, osu, csv, json
   std::filesystem::path output, samples, table;

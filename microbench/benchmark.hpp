@@ -20,11 +20,12 @@ struct Benchmark {
   std::string_view default_sizes;  ///< a size list (core/sizes.hpp); empty: the test has no size
   std::optional<Collective> collective;
   bool uneven = false;         ///< parts of different sizes, some empty: see uneven_counts()
+  Rank fewest_ranks = 1;       ///< of a point-to-point test: 2
   void (*run)(BenchContext&);  ///< called by every rank; emits its rows through the context
 };
 
 constexpr Rank minimum_ranks(const Benchmark& benchmark) noexcept {
-  return benchmark.kind == BenchmarkKind::point_to_point ? 2 : 1;
+  return benchmark.kind == BenchmarkKind::point_to_point ? 2 : benchmark.fewest_ranks;
 }
 
 /// Every benchmark, point-to-point first, then by name.

@@ -150,12 +150,17 @@ void BenchContext::probe(Row& row, int which) {
 void BenchContext::record_series(Row& row, const Series& series) const {
   row.time = summarise(series.samples_us, options().sampling.confidence);
   row.first_call_us = series.first_call_us;
-  if (benchmark().collective) row.entry_skew_us = series.entry_skew_us;
+  const bool collective = benchmark().kind == BenchmarkKind::collective;
+  if (collective) row.entry_skew_us = series.entry_skew_us;
   row.flags.insert(row.flags.end(), series.flags.begin(), series.flags.end());
   if (row.time->median <= 0 || row.bytes_total == 0) return;
   row.algbw_gbs = static_cast<double>(row.bytes_total) / (row.time->median * 1e3);
-  const auto factor =
-      benchmark().collective ? bus_factor(*benchmark().collective, row.ranks) : std::optional(1.0);
+  std::optional<double> factor;
+  if (benchmark().collective) {
+    factor = bus_factor(*benchmark().collective, row.ranks);
+  } else if (!collective) {
+    factor = 1;
+  }
   if (factor) row.busbw_gbs = *row.algbw_gbs * *factor;
 }
 

@@ -21,6 +21,7 @@
   X(exscan)                    \
   X(gather)                    \
   X(gatherv)                   \
+  X(ps)                        \
   X(reduce)                    \
   X(reduce_scatter)            \
   X(reduce_scatterv)           \

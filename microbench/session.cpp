@@ -34,6 +34,8 @@ Json transfer_plan(const BenchPlan& plan) {
           {"--precision", options.sampling.precision},
           {"--check", options.check},
           {"--cold", options.cold},
+          {"--servers", options.servers},
+          {"--asynchronous", options.asynchronous},
           {"--buffers", buffers},
           {"--seed", options.seed},
           {"--table", options.table.string()}};
