@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "collectives/parameter_server/server.hpp"
+#include "collectives/parameter_server/worker.hpp"
 #include "tests/collectives/fixture.hpp"
 #include "tests/collectives/guarded_memory.hpp"
 
@@ -76,6 +78,43 @@ TEST(Allocation, start_and_progress_allocate_nothing_with_private_memory) {
   for (const int ranks : {2, 3}) {
     expect_job("shm", ranks, [](Job& job) { expect_no_allocations(job, false); });
   }
+}
+
+/// Allocations of three steps, after two that may grow the transport's queues.
+std::uint64_t allocations_of_steps(Job& job, const ParameterPlan& plan) {
+  std::vector<std::byte> gradient(plan.count * size_of(plan.type)), parameters(gradient.size());
+  std::unique_ptr<ParameterServer> server;
+  std::unique_ptr<ParameterWorker> worker;
+  if (job.rank() < plan.servers) {
+    server = std::make_unique<ParameterServer>(job.transport, plan);
+  } else {
+    worker = std::make_unique<ParameterWorker>(job.transport, plan, gradient, parameters);
+  }
+  const auto run = [&](int steps) {
+    const std::uint64_t before = allocations.load();
+    if (server) server->run(static_cast<std::uint64_t>(steps * (job.size() - plan.servers)));
+    for (int i = 0; worker && i < steps; ++i) worker->exchange();
+    return allocations.load() - before;
+  };
+  run(2);
+  job.bootstrap.barrier();
+  const std::uint64_t found = run(3);
+  job.bootstrap.barrier();
+  if (worker) worker->stop().run();
+  if (server) server->run();
+  return found;
+}
+
+TEST(Allocation, steps_with_parameter_servers_allocate_nothing) {
+  expect_job("shm", 4, [](Job& job) {
+    for (const UpdateMode mode : {UpdateMode::synchronous, UpdateMode::asynchronous}) {
+      for (const std::uint64_t count : {std::uint64_t{3}, std::uint64_t{100'000}}) {
+        const auto found = allocations_of_steps(job, {.servers = 2, .count = count, .mode = mode});
+        if (found != 0) fail(Errc::wrong_result, "{} elements: {} allocations", count, found);
+      }
+    }
+    job.bootstrap.barrier();
+  });
 }
 
 TEST(Allocation, is_counted_when_it_happens) {
