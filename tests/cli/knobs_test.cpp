@@ -127,5 +127,45 @@ TEST(Tune, a_collective_that_mpi_lacks_is_refused_by_name) {
             "tune over mpi; use --transport shm or threads\n");
 }
 
+TEST(ServersOption, is_refused_by_name_where_no_rank_is_left_to_work) {
+  const std::pair<std::vector<std::string>, const char*> wrong[] = {
+      {{"ps", "-n", "1"}, "-n/--ranks 1: ps needs 2 ranks"},
+      {{"ps", "-n", "2", "--servers", "2"},
+       "-n/--ranks 2: ps with --servers 2 needs 3 ranks, so that one is a worker"},
+      {{"ps", "--servers", "0"}, "--servers '0': must be 1 to 1048575"},
+      {{"ps", "--servers", "1048576"}, "--servers '1048576': must be 1 to 1048575"}};
+  for (const auto& [arguments, message] : wrong) {
+    const ProcessResult run = bench(arguments);
+    EXPECT_EQ(run.status, exit_usage) << message;
+    EXPECT_EQ(run.out, "") << message;
+    EXPECT_EQ(run.err, std::string("commtune: ") + message + "\n");
+  }
+}
+
+TEST(ServersOption, and_the_mode_stand_in_the_row) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("r.json");
+  const ProcessResult run =
+      bench({"ps", "-n", "3", "--servers", "2", "--asynchronous", "--dtype", "int32", "-o", file});
+  ASSERT_EQ(run.status, exit_ok) << run.err;
+  EXPECT_EQ(run.err, "");
+  const auto rows = read_result(file).rows;
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].params.at("servers"), 2);
+  EXPECT_EQ(rows[0].params.at("workers"), 1);
+  EXPECT_EQ(rows[0].params.at("mode"), "asynchronous");
+  EXPECT_EQ(rows[0].dtype, "int32");
+}
+
+TEST(ServersOption, without_effect_is_said) {
+  const ProcessResult run = bench({"allreduce", "--servers", "1", "--asynchronous"});
+  EXPECT_EQ(run.status, exit_ok);
+  EXPECT_NE(run.err.find("--servers has no effect on allreduce"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("--asynchronous has no effect on allreduce"), std::string::npos);
+  const ProcessResult ps = bench({"ps", "--op", "max"});
+  EXPECT_EQ(ps.status, exit_ok);
+  EXPECT_NE(ps.err.find("--op has no effect on ps"), std::string::npos) << ps.err;
+}
+
 }  // namespace
 }  // namespace commtune

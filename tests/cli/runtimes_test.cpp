@@ -35,14 +35,15 @@ TEST(Runtimes, of_one_build_measure_the_same_tests_and_compare) {
     }
     const std::string file = folder.file(each.transport + each.mpi);
     std::vector<std::string> arguments{
-        "bench",    "latency", "bandwidth",   "allreduce",    "-n",           "2",
-        "--check",  "3",       "--sizes",     "8,64K",        "--iterations", "3",
-        "--warmup", "1",       "--transport", each.transport, "-o",           file};
+        "bench", "latency",  "bandwidth", "allreduce",   "ps",           "-n",
+        "2",     "--check",  "3",         "--sizes",     "8,64K",        "--iterations",
+        "3",     "--warmup", "1",         "--transport", each.transport, "-o",
+        file};
     if (!each.mpi.empty()) arguments.insert(arguments.end(), {"--mpi", each.mpi});
     const ProcessResult run = commtune_program(arguments);
     ASSERT_EQ(run.status, exit_ok) << each.transport << each.mpi << ": " << run.err;
     const ResultDocument result = read_result(file);
-    ASSERT_EQ(result.rows.size(), 6U);
+    ASSERT_EQ(result.rows.size(), 8U);
     for (const Row& row : result.rows) {
       EXPECT_EQ(row.status, "ok") << row.reason;
       EXPECT_EQ(row.transport, each.transport);
@@ -55,7 +56,7 @@ TEST(Runtimes, of_one_build_measure_the_same_tests_and_compare) {
   ASSERT_EQ(run.status, exit_ok) << run.err;
   const Json comparison = parse_json(run.out, "compare");
   EXPECT_EQ(comparison.at("columns").size(), compare.size() - 2);
-  ASSERT_EQ(comparison.at("rows").size(), 6U);
+  ASSERT_EQ(comparison.at("rows").size(), 8U);
   for (const Json& row : comparison.at("rows")) {
     for (const Json& time : row.at("times")) EXPECT_FALSE(time.is_null()) << row.dump();
   }
