@@ -129,8 +129,12 @@ class Replay {
     // The moment 0 of the file is now, on rank 0's clock.
     const std::int64_t zero = allgather_value(job_.bootstrap, job_.transport.now_ns()).front();
     const std::int64_t offset = clocks_.offset_ns.at(static_cast<std::size_t>(job_.rank()));
+    std::vector<std::string> threads{"compute"};
+    for (std::size_t slot = 1; slot <= plan_.slots; ++slot) {
+      threads.push_back(fmt::format("communication {}", slot));
+    }
     timeline_ = std::make_unique<TimelineWriter>(options_.timeline, job_.rank(), zero + offset,
-                                                 plan_.slots);
+                                                 std::move(threads));
   }
   void close_timeline() {
     if (!timeline_) return;

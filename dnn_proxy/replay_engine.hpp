@@ -10,7 +10,7 @@
 #include "collectives/runtime/selection.hpp"
 #include "devices/host/gemm.hpp"
 #include "dnn_proxy/replay_plan.hpp"
-#include "dnn_proxy/timeline.hpp"
+#include "harness/timeline.hpp"
 #include "transports/job.hpp"
 
 namespace commtune {

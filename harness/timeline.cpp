@@ -1,4 +1,4 @@
-#include "dnn_proxy/timeline.hpp"
+#include "harness/timeline.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -45,12 +45,20 @@ void TimelineWriter::create(const std::filesystem::path& path) {
 }
 
 TimelineWriter::TimelineWriter(const std::filesystem::path& path, Rank rank, std::int64_t zero_ns,
-                               std::uint32_t communication_threads)
-    : path_(path.string()), file_(open_file(path_, O_APPEND)), rank_(rank), zero_ns_(zero_ns) {
-  std::string text = metadata(rank, 0, "process_name", fmt::format("rank {}", rank)) +
-                     metadata(rank, 0, "thread_name", "compute");
-  for (std::uint32_t thread = 1; thread <= communication_threads; ++thread)
-    text += metadata(rank, thread, "thread_name", fmt::format("communication {}", thread));
+                               std::vector<std::string> threads)
+    : path_(path.string()),
+      file_(open_file(path_, O_APPEND)),
+      rank_(rank),
+      zero_ns_(zero_ns),
+      threads_(std::move(threads)) {
+  add_rank(rank);
+}
+
+void TimelineWriter::add_rank(Rank rank) {
+  std::string text = metadata(rank, 0, "process_name", fmt::format("rank {}", rank));
+  for (std::uint32_t thread = 0; thread < threads_.size(); ++thread) {
+    text += metadata(rank, thread, "thread_name", threads_[thread]);
+  }
   write_text(text);
 }
 
@@ -60,15 +68,16 @@ TimelineWriter::~TimelineWriter() {
 
 void TimelineWriter::write_text(const std::string& text) { write_all(file_, path_, text); }
 
-void TimelineWriter::append(std::vector<TimelineEvent> events) {
+void TimelineWriter::append(Rank rank, std::vector<TimelineEvent> events) {
   std::stable_sort(
       events.begin(), events.end(), [](const TimelineEvent& a, const TimelineEvent& b) {
         return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns > b.end_ns;
       });
   std::string text;
   for (const TimelineEvent& event : events) {
-    Json args = {{"step", event.step}};
-    if (event.category == "communication") {
+    const bool sample = event.category == "sample";
+    Json args = {{sample ? "sample" : "step", event.number}};
+    if (sample || event.category == "communication") {
       args["bytes"] = event.bytes;
       args["algorithm"] = event.algorithm;
     }
@@ -77,7 +86,7 @@ void TimelineWriter::append(std::vector<TimelineEvent> events) {
                        {"ph", "X"},
                        {"ts", microseconds(event.begin_ns - zero_ns_)},
                        {"dur", microseconds(event.end_ns - event.begin_ns)},
-                       {"pid", rank_},
+                       {"pid", rank},
                        {"tid", event.thread},
                        {"args", args}};
     text += line.dump() + ",\n";
@@ -85,8 +94,10 @@ void TimelineWriter::append(std::vector<TimelineEvent> events) {
   write_text(text);
 }
 
+void TimelineWriter::note(const std::string& text) { write_text(metadata(rank_, 0, "note", text)); }
+
 void TimelineWriter::close_array() {
-  const Json last = {{"name", "end of the replay"}, {"ph", "M"}, {"pid", rank_}, {"tid", 0}};
+  const Json last = {{"name", "end"}, {"ph", "M"}, {"pid", rank_}, {"tid", 0}};
   write_text(last.dump() + "\n]\n");
 }
 
