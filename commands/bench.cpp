@@ -19,6 +19,7 @@ namespace {
 
 struct BenchArguments {
   std::vector<std::string> tests;
+  std::string timeline;
   RunOptions options;
 };
 
@@ -100,6 +101,8 @@ std::vector<std::string> options_without_effect(const RunOptions& options,
     }
     for (const std::string_view option : {"--servers", "--asynchronous"}) {
       if (!serves_parameters(*benchmark) && given(option)) note(option, benchmark->name);
+      if (benchmark->kind != BenchmarkKind::collective && given("--timeline")) {
+        note("--timeline", benchmark->name);
     }
     if (!collective) continue;
     if (!reduces(*benchmark->collective) && given("--op")) note("--op", benchmark->name);
@@ -206,6 +209,10 @@ int run_bench(BenchArguments& arguments) {
   require_algorithms(options, plan.benchmarks);
   complete_run_options(options);
   require_ranks(arguments);
+  plan.timeline = arguments.timeline;
+  if (!plan.timeline.empty() && launcher_environment().rank == 0) {
+    require_writable(plan.timeline, "--timeline");
+  }
   std::vector<std::string> notes = options_without_effect(options, plan.benchmarks);
   if (!options.table.empty()) {
     auto table = std::make_shared<const DecisionTable>(read_table(options.table));
@@ -249,6 +256,9 @@ std::function<int()> add_bench(CLI::App& app, const std::vector<std::string>& ar
   app.add_option("TEST", arguments->tests, "names from `list tests`, or all")
       ->required()
       ->type_name("TEST");
+  app.add_option("--timeline", arguments->timeline,
+                 "write every rank's calls for chrome://tracing or Perfetto")
+      ->type_name("FILE");
   add_run_options(app, arguments->options);
   add_parameter_server_options(app, arguments->options);
   return [arguments] { return run_bench(*arguments); };

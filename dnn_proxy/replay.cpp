@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "dnn_proxy/replay_report.hpp"
+#include "harness/clock_sync.hpp"
 #include "harness/report.hpp"
 
 namespace commtune {
@@ -57,7 +58,7 @@ class Replay {
     job_.monitor.describe("replay", 0);
     job_.monitor.enter(Phase::setup);
     agree_on_plan(job_.bootstrap, plan_, options_, choices_);
-    const Json description = describe_run(job_, options_.run, clocks_.error_us);
+    Json description = describe_run(job_, options_.run, clocks_);
     ResultFile file(job_.rank() == 0 ? options_.run.output : std::filesystem::path(), description);
     const bool speaks = job_.rank() == 0;
     const bool people = options_.run.format == "table";
@@ -66,6 +67,12 @@ class Replay {
     ReplayEngine engine(job_, plan_, choices_, library_.get());
     check(engine);
     measure(engine);
+    if (!clocks_.shared()) {
+      clocks_.end(read_clocks(job_, clocks_));
+      const Json clocks = describe_clocks(clocks_, allgather_string(job_.bootstrap, host_name()));
+      description.update(clocks);
+      file.update_run(clocks);
+    }
     ReplayMeasurement measured = gather_replay(job_, plan_, engine, times_, samples_);
     describe_steps_of(measured);
     if (speaks && people) print_measurement(out_, plan_, choices_, measured, options_, engine);
@@ -128,7 +135,7 @@ class Replay {
     if (job_.rank() == 0) TimelineWriter::create(options_.timeline);
     // The moment 0 of the file is now, on rank 0's clock.
     const std::int64_t zero = allgather_value(job_.bootstrap, job_.transport.now_ns()).front();
-    const std::int64_t offset = clocks_.offset_ns.at(static_cast<std::size_t>(job_.rank()));
+    const std::int64_t offset = clocks_.reading(job_.rank()).offset_ns;
     std::vector<std::string> threads{"compute"};
     for (std::size_t slot = 1; slot <= plan_.slots; ++slot) {
       threads.push_back(fmt::format("communication {}", slot));
@@ -192,7 +199,7 @@ class Replay {
   std::ostream& out_;
   const ReplayPlan plan_;
   const std::vector<CallChoice> choices_;
-  const ClockMap clocks_;
+  ClockMap clocks_;
   std::unique_ptr<Library> library_;
   std::unique_ptr<TimelineWriter> timeline_;
   Row machine_;

@@ -175,10 +175,11 @@ Topology topology_for(const Job& job) {
   return known ? Topology{} : discover_topology();
 }
 
-Json describe_run(Job& job, const RunOptions& options, double clock_error_us) {
+Json describe_run(Job& job, const RunOptions& options, const ClockMap& clocks) {
   Topology topology = topology_for(job);
   std::set<int> allowed;  // of all ranks here: a bound rank alone sees only its own processors
   Json ranks = Json::array(), hosts = Json::array();
+  std::vector<std::string> host_of;
   std::set<std::string> named;
   std::vector<LoadedLibrary> libraries;
   for (const std::string& text :
@@ -190,7 +191,8 @@ Json describe_run(Job& job, const RunOptions& options, double clock_error_us) {
       for (const Json& processor : rank["allowed"]) allowed.insert(processor.get<int>());
     }
     rank.erase("allowed");
-    if (named.insert(rank["host"].get<std::string>()).second) hosts.push_back(rank["host"]);
+    host_of.push_back(rank["host"].get<std::string>());
+    if (named.insert(host_of.back()).second) hosts.push_back(rank["host"]);
     ranks.push_back(std::move(rank));
   }
   if (!allowed.empty()) topology.allowed_processors = static_cast<int>(allowed.size());
@@ -214,7 +216,7 @@ Json describe_run(Job& job, const RunOptions& options, double clock_error_us) {
   run["environment"] = select_environment({environ, variables});
   run["malloc"] = malloc_note();
   run["seed"] = options.seed;
-  run["clock_error_us"] = finite(clock_error_us);
+  run.update(describe_clocks(clocks, host_of));
   std::vector<std::string> warnings = library_warnings(libraries);
   warnings.insert(warnings.end(), options.warnings.begin(), options.warnings.end());
   run["warnings"] = std::move(warnings);

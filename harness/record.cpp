@@ -44,6 +44,14 @@ Json pair_to_json(const std::optional<double> (&values)[2]) {
   return Json::array({number_or_null(values[0]), number_or_null(values[1])});
 }
 
+Json straggler_to_json(const std::optional<Stragglers>& stragglers) {
+  if (!stragglers) return {};
+  const auto one = [](const Straggler& straggler) -> Json {
+    return {{"rank", straggler.rank}, {"host", straggler.host}, {"share", straggler.share}};
+  };
+  return {{"last_in", one(stragglers->last_in)}, {"last_out", one(stragglers->last_out)}};
+}
+
 std::string optional_text(StrictObject& object, std::string_view key) {
   const Json& value = object.at(key);
   if (value.is_null()) return {};
@@ -95,6 +103,26 @@ std::optional<TimeSummary> read_time(StrictObject& row) {
   time.samples = static_cast<std::size_t>(object.count("samples"));
   object.finish();
   return time;
+}
+
+Straggler read_straggler(StrictObject& both, std::string_view key) {
+  StrictObject object(both.at(key), fmt::format("{}: {}", both.where(), key));
+  Straggler straggler{positive_int(object, "rank", 0), object.string("host"),
+                      object.number("share")};
+  require(straggler.share > 0 && straggler.share <= 1, "{}: share is {}", object.where(),
+          straggler.share);
+  object.finish();
+  return straggler;
+}
+
+/// Files of earlier versions have none.
+std::optional<Stragglers> read_stragglers(StrictObject& row) {
+  const Json* value = row.find("straggler");
+  if (value == nullptr || value->is_null()) return std::nullopt;
+  StrictObject both(*value, row.where() + ": straggler");
+  Stragglers stragglers{read_straggler(both, "last_in"), read_straggler(both, "last_out")};
+  both.finish();
+  return stragglers;
 }
 
 void read_pair(StrictObject& object, std::string_view key, std::optional<double> (&values)[2]) {
@@ -165,6 +193,8 @@ Json to_json(const Row& row) {
   json["buffers"] = row.buffers;
   json["time_us"] = time_to_json(row.time);
   json["entry_skew_us"] = number_or_null(row.entry_skew_us);
+  json["clock_error_us"] = number_or_null(row.clock_error_us);
+  json["straggler"] = straggler_to_json(row.straggler);
   json["first_call_us"] = number_or_null(row.first_call_us);
   json["machine_state"] = {{"c2c_ns", pair_to_json(row.machine.c2c_ns)},
                            {"copy_gbs", pair_to_json(row.machine.copy_gbs)},
@@ -208,6 +238,10 @@ Row row_from_json(const Json& json, const std::string& where) {
   row.buffers = one_of(object, "buffers", {"hot", "cold"});
   row.time = read_time(object);
   row.entry_skew_us = optional_number(object, "entry_skew_us");
+  if (const Json* error = object.find("clock_error_us")) {  // earlier versions have none
+    row.clock_error_us = optional_number(*error, where, "clock_error_us");
+  }
+  row.straggler = read_stragglers(object);
   row.first_call_us = optional_number(object, "first_call_us");
   row.algbw_gbs = optional_number(object, "algbw_gbs");
   row.busbw_gbs = optional_number(object, "busbw_gbs");

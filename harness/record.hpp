@@ -7,6 +7,7 @@
 
 #include "core/json.hpp"
 #include "core/topology.hpp"
+#include "harness/clock_map.hpp"
 #include "harness/options.hpp"
 #include "transports/job.hpp"
 
@@ -26,6 +27,16 @@ struct MachineState {
   double steal = 0;                   ///< share of processor time stolen during the row
 };
 
+/// The rank that was the last one in most iterations of a row.
+struct Straggler {
+  int rank = 0;
+  std::string host;
+  double share = 0;  ///< of the kept iterations
+};
+struct Stragglers {
+  Straggler last_in, last_out;
+};
+
 /// One result row of `commtune.result/1`; a missing number is null.
 struct Row {
   std::string test, collective, transport, library, device = "host";
@@ -40,7 +51,8 @@ struct Row {
   bool in_place = false;
   std::string buffers = "hot";
   std::optional<TimeSummary> time;
-  std::optional<double> entry_skew_us, first_call_us, algbw_gbs, busbw_gbs;
+  std::optional<double> entry_skew_us, clock_error_us, first_call_us, algbw_gbs, busbw_gbs;
+  std::optional<Stragglers> straggler;  ///< of collectives of several ranks
   MachineState machine;
   std::uint64_t check_iterations = 0, check_wrong = 0;
   std::optional<double> check_max_ulp = 0;  ///< null: wrong integers, NaN or infinity
@@ -63,9 +75,9 @@ std::uint64_t total_bytes(Collective, int ranks, std::uint64_t bytes_per_rank);
 Topology topology_for(const Job&);
 
 /// The `run` object: argv, started, hosts, build, kernel, cpu, governor, topology, every rank's
-/// placement, library as loaded, selected environment, seed, clock error. Collective; on rank 0,
+/// placement, library as loaded, selected environment, seed, clocks. Collective; on rank 0,
 /// the others get no more than what they know themselves.
-Json describe_run(Job&, const RunOptions&, double clock_error_us);
+Json describe_run(Job&, const RunOptions&, const ClockMap&);
 
 /// The result file that was asked for: always a valid document holding the rows so far.
 class ResultFile {
@@ -73,6 +85,8 @@ class ResultFile {
   /// Writes an empty `partial` document; an empty path makes every call a no-op.
   ResultFile(std::filesystem::path path, Json run);
   void add(const Row&);
+  /// Sets members of `run` that are known only later; written with the next row or the end.
+  void update_run(const Json& members);
   void finish(std::string_view status, std::string_view reason);
 
  private:

@@ -13,6 +13,7 @@ class JsonReport final : public Report {
   explicit JsonReport(std::ostream& out) : out_(out) {}
   void begin(const Json& run) override { document_ = new_document(run); }
   void add(const Row& row) override { document_["rows"].push_back(to_json(row)); }
+  void update_run(const Json& members) override { document_["run"].update(members); }
   void end(std::string_view status, std::string_view reason) override {
     set_status(document_, status, reason);
     out_ << document_.dump(2) << '\n' << std::flush;

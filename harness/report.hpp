@@ -15,6 +15,8 @@ class Report {
   virtual ~Report() = default;
   virtual void begin(const Json& run) = 0;
   virtual void add(const Row&) = 0;
+  /// Sets members of `run` that are known only later; forms that do not show them ignore it.
+  virtual void update_run(const Json& /*members*/) {}
   virtual void end(std::string_view status, std::string_view reason) = 0;
 };
 /// Throws Error(usage) listing the formats.

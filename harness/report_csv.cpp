@@ -13,7 +13,8 @@ constexpr std::string_view header =
     "entry_skew_us,first_call_us,algbw_gbs,busbw_gbs,check_iterations,check_wrong,check_max_ulp,"
     "c2c_before_ns,c2c_after_ns,load,steal,flags,status,reason,bytes_asked,evidence,copy_before_"
     "gbs,"
-    "copy_after_gbs\n";
+    "copy_after_gbs,clock_error_us,last_in_rank,last_in_host,last_in_share,last_out_rank,"
+    "last_out_host,last_out_share\n";
 
 /// Quotes a field as RFC 4180 does when it holds a separator.
 std::string csv_quoted(std::string_view text) {
@@ -69,6 +70,12 @@ class CsvReport final : public Report {
     append(json["algorithm"]["evidence"]);
     append(machine["copy_gbs"][0]);
     append(machine["copy_gbs"][1]);
+    append(json["clock_error_us"]);
+    for (const char* which : {"last_in", "last_out"}) {
+      for (const char* key : {"rank", "host", "share"}) {
+        append(row.straggler ? json["straggler"][which][key] : Json());
+      }
+    }
     out_ << line_ << '\n' << std::flush;
   }
   void end(std::string_view /*status*/, std::string_view /*reason*/) override {}

@@ -68,6 +68,7 @@ class TableReport final : public Report {
     }
     if (row.status != "ok" || !row.time) out_ << comment_line(row);
     if (row.time) print_row(row);
+    print_straggler(row);
     out_ << std::flush;
   }
   void end(std::string_view status, std::string_view reason) override {
@@ -106,6 +107,15 @@ class TableReport final : public Report {
                fmt::format("[{}, {}]", figure(time.ci_low), figure(time.ci_high)), figure(time.p99),
                figure(time.max), figure(row.algbw_gbs), figure(row.busbw_gbs), off_node_text(row),
                check_text(row), fmt::format("{}", fmt::join(row.flags, " ")));
+  }
+  /// Names a rank only where late entry outweighs the operation and is mostly one rank's.
+  void print_straggler(const Row& row) {
+    const bool skewed =
+        std::find(row.flags.begin(), row.flags.end(), "entry_skew") != row.flags.end();
+    if (!skewed || !row.straggler || row.straggler->last_in.share <= 0.5) return;
+    const Straggler& late = row.straggler->last_in;
+    out_ << fmt::format("# rank {} on {} entered last in {:.0f} % of the iterations, skew {} us\n",
+                        late.rank, late.host, late.share * 100, figure(row.entry_skew_us));
   }
   template <class... Fields>
   void print_line(const Fields&... fields) {

@@ -48,6 +48,8 @@ void ResultFile::add(const Row& row) {
   write_json_atomically(path_, document_);
 }
 
+void ResultFile::update_run(const Json& members) { document_["run"].update(members); }
+
 void ResultFile::finish(std::string_view status, std::string_view reason) {
   if (path_.empty()) return;
   set_status(document_, status, reason);

@@ -1,22 +1,38 @@
 #include "harness/sampling.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <map>
+
+#include "core/error.hpp"
 
 namespace commtune {
 
-Iteration combine(std::span<const Stamp> stamps, std::span<const std::int64_t> offset_ns) {
-  std::int64_t first_in = std::numeric_limits<std::int64_t>::max();
-  std::int64_t last_in = std::numeric_limits<std::int64_t>::min();
-  std::int64_t last_out = last_in;
-  for (std::size_t rank = 0; rank < stamps.size(); ++rank) {
-    const std::int64_t entry = stamps[rank].in_ns - offset_ns[rank];
-    first_in = std::min(first_in, entry);
-    last_in = std::max(last_in, entry);
-    last_out = std::max(last_out, stamps[rank].out_ns - offset_ns[rank]);
+Iteration combine(std::span<const Stamp> stamps) {
+  require(!stamps.empty(), "iteration: no rank");
+  Iteration result{stamps[0].in_ns, stamps[0].in_ns, stamps[0].out_ns, 0, 0};
+  for (std::size_t i = 1; i < stamps.size(); ++i) {
+    const auto rank = static_cast<Rank>(i);
+    const Stamp& stamp = stamps[i];
+    result.first_in_ns = std::min(result.first_in_ns, stamp.in_ns);
+    if (stamp.in_ns > result.last_in_ns) {
+      result.last_in_ns = stamp.in_ns;
+      result.last_in_rank = rank;
+    }
+    if (stamp.out_ns > result.last_out_ns) {
+      result.last_out_ns = stamp.out_ns;
+      result.last_out_rank = rank;
+    }
   }
-  return {static_cast<double>(std::max<std::int64_t>(last_out - last_in, 0)) * 1e-3,
-          static_cast<double>(last_in - first_in) * 1e-3};
+  return result;
+}
+
+Latest most_often(std::span<const Iteration> iterations, Rank Iteration::*which) {
+  require(!iterations.empty(), "straggler: no iterations");
+  std::map<Rank, std::size_t> times;
+  for (const Iteration& iteration : iterations) ++times[iteration.*which];
+  const auto [rank, count] = *std::max_element(
+      times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return {rank, static_cast<double>(count) / static_cast<double>(iterations.size())};
 }
 
 SamplingPlan::SamplingPlan(const SamplingOptions& options, std::size_t largest_batch)

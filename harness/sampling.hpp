@@ -9,18 +9,16 @@
 
 namespace commtune {
 
-/// Entry and exit of one call on one rank, on that rank's clock.
-struct Stamp {
-  std::int64_t in_ns = 0, out_ns = 0;
-};
+/// `stamps[r]` is rank r's; all are on one clock.
+Iteration combine(std::span<const Stamp> stamps);
 
-/// One iteration seen across all ranks.
-struct Iteration {
-  double time_us = 0;  ///< last in to last out, never negative
-  double skew_us = 0;  ///< first in to last in
+/// The rank that `which` names most often, the lowest of several, and the share of the iterations
+/// (not empty) in which it does.
+struct Latest {
+  Rank rank = 0;
+  double share = 0;
 };
-/// `stamps[r]` is rank r's; its clock runs `offset_ns[r]` ahead of rank 0's.
-Iteration combine(std::span<const Stamp> stamps, std::span<const std::int64_t> offset_ns);
+Latest most_often(std::span<const Iteration> iterations, Rank Iteration::*which);
 
 /// Chooses batch lengths and when to stop. Depends only on what it is told, so ranks that are told
 /// the same things decide the same.

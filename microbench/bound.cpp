@@ -136,7 +136,7 @@ void run_row(BenchContext& context, const Call& call, std::uint64_t asked, Store
   context.record_series(row, series);
   if (context.options().check != 0) check(context, pass, call, row);
   pass.finish(job.bootstrap);
-  context.emit(row, series.samples_us);
+  context.emit(row, series);
 }
 
 void run_bound(BenchContext& context) {

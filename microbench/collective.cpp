@@ -262,7 +262,7 @@ void run_choice(BenchContext& context, const Choice& choice, const Call& call, B
   }
   check_results(context, choice, prepared, row);
   describe_off_node(context, choice, call, row);
-  context.emit(row, series.samples_us);
+  context.emit(row, series);
 }
 
 }  // namespace

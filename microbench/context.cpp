@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "core/sizes.hpp"
 #include "core/topology.hpp"
+#include "harness/sampling.hpp"
 
 namespace commtune {
 namespace {
@@ -19,32 +20,13 @@ Json library_json(const LoadedLibrary& identity) {
           {"built_version", identity.built_version}};
 }
 
-Json sample_line(const Row& row, const std::vector<double>& samples_us) {
-  Json line = Json::object();
-  line["test"] = row.test;
-  line["transport"] = row.transport;
-  line["library"] = row.library;
-  line["ranks"] = row.ranks;
-  line["nodes"] = row.nodes;
-  line["ppn"] = row.ppn;
-  line["algorithm"] = {{"asked", row.algorithm_asked}, {"used", row.algorithm_used}};
-  line["params"] = row.params;
-  line["bytes_per_rank"] = row.bytes_per_rank;
-  line["dtype"] = row.dtype;
-  line["op"] = row.op;
-  line["root"] = row.root ? Json(*row.root) : Json(nullptr);
-  line["in_place"] = row.in_place;
-  line["buffers"] = row.buffers;
-  line["samples_us"] = samples_us;
-  return line;
-}
-
 }  // namespace
 
 BenchContext::BenchContext(Job& job, const BenchPlan& plan, std::ostream& out)
     : job_(job), plan_(plan), out_(out), clocks_(synchronise_clocks(job)), probe_(job) {
   const Topology topology = topology_for(job);
-  nodes_ = map_nodes(allgather_string(job.bootstrap, job.host.empty() ? topology.host : job.host));
+  hosts_ = allgather_string(job.bootstrap, job.host.empty() ? topology.host : job.host);
+  nodes_ = map_nodes(hosts_);
   cache_bytes_ = topology.l3_bytes != 0 ? topology.l3_bytes : std::size_t{32} << 20;
   private_cache_bytes_ = topology.l2_bytes != 0 ? topology.l2_bytes : std::size_t{2} << 20;
   const std::uint8_t crowded = job.transport.crowded() ? 1 : 0;
@@ -83,7 +65,9 @@ std::string BenchContext::library_missing(const std::string& name) const {
 }
 
 void BenchContext::open_files() {
-  Json run = describe_run(job_, options(), clocks_.error_us);
+  Json run = describe_run(job_, options(), clocks_);
+  if (!plan_.timeline.empty())
+    timeline_ = std::make_unique<IterationTimeline>(job_, plan_.timeline);
   if (job_.rank() != 0) return;
   for (const auto& [name, opened] : libraries_) {
     if (opened.library == nullptr) continue;
@@ -93,9 +77,7 @@ void BenchContext::open_files() {
   file_ = std::make_unique<ResultFile>(options().output, run);
   report_ = make_report(options().format, out_);
   report_->begin(run);
-  if (options().samples.empty()) return;
-  samples_.open(options().samples, std::ios::trunc);
-  if (!samples_) fail(Errc::system, "--samples {}: cannot be written", options().samples.string());
+  if (!options().samples.empty()) samples_ = std::make_unique<SampleFile>(options().samples);
 }
 
 Selection BenchContext::select(Collective collective, std::uint64_t bytes) const {
@@ -147,11 +129,23 @@ void BenchContext::probe(Row& row, int which) {
   probe_.sample(row, which);
 }
 
+void BenchContext::describe_ranks(Row& row, const Series& series) const {
+  row.entry_skew_us = series.entry_skew_us;
+  row.clock_error_us = series.clock_error_us;
+  if (row.ranks == 1) return;
+  const auto straggler = [&](Rank Iteration::*which) {
+    const Latest latest = most_often(series.iterations, which);
+    return Straggler{latest.rank, hosts_[static_cast<std::size_t>(latest.rank)], latest.share};
+  };
+  row.straggler =
+      Stragglers{straggler(&Iteration::last_in_rank), straggler(&Iteration::last_out_rank)};
+}
+
 void BenchContext::record_series(Row& row, const Series& series) const {
   row.time = summarise(series.samples_us, options().sampling.confidence);
   row.first_call_us = series.first_call_us;
   const bool collective = benchmark().kind == BenchmarkKind::collective;
-  if (collective) row.entry_skew_us = series.entry_skew_us;
+  if (collective) describe_ranks(row, series);
   row.flags.insert(row.flags.end(), series.flags.begin(), series.flags.end());
   if (row.time->median <= 0 || row.bytes_total == 0) return;
   row.algbw_gbs = static_cast<double>(row.bytes_total) / (row.time->median * 1e3);
@@ -230,12 +224,18 @@ const std::string& BenchContext::fault_of(const Algorithm& algorithm, const Para
   return fault;
 }
 
-void BenchContext::emit(const Row& row, const std::vector<double>& samples_us) {
+void BenchContext::emit(const Row& row, const Series& series) {
   job_.monitor.enter(Phase::idle);
   ++rows_;
   if (row.status == "failed") ++failed_rows_;
   if (row.status == "skipped") ++skipped_rows_;
+  if (timeline_) timeline_->add(row, series);
   if (job_.rank() != 0) return;
+  if (!clocks_.shared()) {
+    const Json clocks = describe_clocks(clocks_, hosts_);
+    file_->update_run(clocks);
+    report_->update_run(clocks);
+  }
   file_->add(row);
   report_->add(row);
   if (row.status == "failed") {
@@ -243,9 +243,7 @@ void BenchContext::emit(const Row& row, const std::vector<double>& samples_us) {
                row.algorithm_asked, row.library.empty() ? "" : ", library ", row.library, row.ranks,
                row.bytes_per_rank, row.dtype, row.reason);
   }
-  if (!samples_.is_open() || samples_us.empty()) return;
-  samples_ << sample_line(row, samples_us).dump() << '\n' << std::flush;
-  if (!samples_) fail(Errc::system, "--samples {}: cannot be written", options().samples.string());
+  if (samples_) samples_->add(row, series);
 }
 
 void BenchContext::skip(Row row, std::string reason) {
@@ -256,6 +254,7 @@ void BenchContext::skip(Row row, std::string reason) {
 
 int BenchContext::finish() {
   const bool failed = failed_rows_ != 0;
+  if (timeline_) timeline_->close();
   const std::string reason = failed ? fmt::format("{} rows failed", failed_rows_) : "";
   if (job_.rank() == 0) {
     file_->finish(failed ? "failed" : "ok", reason);

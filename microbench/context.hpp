@@ -1,5 +1,4 @@
 #pragma once
-#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "harness/record.hpp"
 #include "harness/report.hpp"
 #include "microbench/nodes.hpp"
+#include "microbench/sample_files.hpp"
 #include "microbench/session.hpp"
 
 namespace commtune {
@@ -35,7 +35,7 @@ class BenchContext {
   Job& job() noexcept { return job_; }
   const RunOptions& options() const noexcept { return plan_.options; }
   const Benchmark& benchmark() const noexcept { return *benchmark_; }
-  const ClockMap& clocks() const noexcept { return clocks_; }
+  ClockMap& clocks() noexcept { return clocks_; }
   const NodeMap& nodes() const noexcept { return nodes_; }
   std::size_t cache_bytes() const noexcept { return cache_bytes_; }
   std::size_t private_cache_bytes() const noexcept { return private_cache_bytes_; }
@@ -67,7 +67,8 @@ class BenchContext {
   void record_series(Row&, const Series&) const;
   /// Collective: merges every rank's check into the row; rank 0 reports the first wrong element.
   void record_check(Row&, const CheckSummary&);
-  void emit(const Row&, const std::vector<double>& samples_us);
+  /// Collective: writes the row, and its series to the files that keep samples.
+  void emit(const Row&, const Series&);
   void skip(Row, std::string reason);
 
   int finish();
@@ -75,12 +76,15 @@ class BenchContext {
 
  private:
   void open_files();
+  /// Entry skew, clock error and stragglers of a collective.
+  void describe_ranks(Row&, const Series&) const;
   void open_libraries();
 
   Job& job_;
   const BenchPlan& plan_;
   std::ostream& out_;
   ClockMap clocks_;
+  std::vector<std::string> hosts_;  ///< of every rank
   NodeMap nodes_;
   MachineProbe probe_;
   std::size_t cache_bytes_ = 0, private_cache_bytes_ = 0;
@@ -93,7 +97,8 @@ class BenchContext {
   const Benchmark* benchmark_ = nullptr;
   std::unique_ptr<ResultFile> file_;
   std::unique_ptr<Report> report_;
-  std::ofstream samples_;
+  std::unique_ptr<SampleFile> samples_;          ///< rank 0, if asked for
+  std::unique_ptr<IterationTimeline> timeline_;  ///< every rank, if asked for
   std::uint64_t failed_rows_ = 0, skipped_rows_ = 0, rows_ = 0;
   std::map<std::tuple<const Algorithm*, std::string, bool>, std::string> faults_;
 };

@@ -91,7 +91,7 @@ void run_size(BenchContext& context, std::uint64_t bytes, const PointToPoint& pa
   series.first_call_us /= pattern.divisor;
   context.record_series(row, series);
   check_pattern_rows(context, pattern, *checked, row);
-  context.emit(row, series.samples_us);
+  context.emit(row, series);
 }
 
 }  // namespace

@@ -16,8 +16,9 @@ using AutoSelect = std::function<Selection(Collective, Rank ranks, std::uint64_t
 struct BenchPlan {
   RunOptions options;
   std::vector<const Benchmark*> benchmarks;
-  AutoSelect select;  ///< empty: select_built_in()
-  bool prove = true;  ///< verify a schedule before its first run, up to 256 ranks
+  AutoSelect select;               ///< empty: select_built_in()
+  std::filesystem::path timeline;  ///< of kept iterations, written by rank 0; empty: none
+  bool prove = true;               ///< verify a schedule before its first run, up to 256 ranks
 };
 
 /// The body of a benchmark job: called by every rank, returns the rank's exit status. Rank 0 writes

@@ -8,47 +8,27 @@
 
 #include "core/error.hpp"
 #include "core/topology.hpp"
-#include "harness/clock_sync.hpp"
+#include "harness/sampling.hpp"
+#include "on_ranks.hpp"
 
 namespace commtune {
 namespace {
 
 constexpr int rank_counts[] = {1, 2, 3};
 
-/// Runs `body` on every rank of a `threads` job. The ranks live in another process, so a body
-/// reports by throwing.
-Outcome outcome_of(int ranks, const std::function<void(Job&)>& body) {
-  LaunchOptions launch;
-  launch.transport = "threads";
-  launch.ranks = ranks;
-  return run_job(launch, [&](Job& job) {
-    body(job);
-    return 0;
-  });
-}
-
-void on_ranks(int ranks, const std::function<void(Job&)>& body) {
-  const Outcome outcome = outcome_of(ranks, body);
-  EXPECT_EQ(outcome.status, 0) << ranks << " ranks: " << outcome.reason;
-}
-
-void check(bool condition, const std::string& what) {
-  if (!condition) fail(Errc::wrong_result, "{}", what);
-}
-
 /// Every rank must hold the same series, bit for bit.
 void check_identical(Job& job, const Series& series) {
   std::string text(reinterpret_cast<const char*>(series.samples_us.data()),
                    series.samples_us.size() * sizeof(double));
   text += fmt::format("{} {} ", series.first_call_us, series.entry_skew_us);
+  for (const Iteration& each : series.iterations) {
+    text += fmt::format("{} {} {} {} {} ", each.first_in_ns, each.last_in_ns, each.last_out_ns,
+                        each.last_in_rank, each.last_out_rank);
+  }
   for (const std::string& flag : series.flags) text += flag + " ";
   for (const std::string& other : allgather_string(job.bootstrap, text)) {
     check(other == text, "ranks hold different series");
   }
-}
-
-ClockMap one_clock(const Job& job) {
-  return {std::vector<std::int64_t>(static_cast<std::size_t>(job.size()), 0), 0};
 }
 
 TEST(OnRanks, notices_ranks_that_hold_different_series) {
@@ -60,29 +40,6 @@ TEST(OnRanks, notices_ranks_that_hold_different_series) {
   EXPECT_EQ(outcome.status, exit_measured_failure);
   EXPECT_NE(outcome.reason.find("different series"), std::string::npos) << outcome.reason;
 }
-
-/// A rank's clock set wrong by a fixed amount.
-class ShiftedClock final : public Transport {
- public:
-  ShiftedClock(Transport& inner, std::int64_t shift_ns) : inner_(inner), shift_ns_(shift_ns) {}
-  std::string_view name() const noexcept override { return inner_.name(); }
-  Capabilities capabilities() const noexcept override { return inner_.capabilities(); }
-  Rank rank() const noexcept override { return inner_.rank(); }
-  Rank size() const noexcept override { return inner_.size(); }
-  void post_send(Rank to, Lane lane, std::span<const std::byte> data, Completion done) override {
-    inner_.post_send(to, lane, data, done);
-  }
-  void post_recv(Rank from, Lane lane, std::span<std::byte> data, Completion done) override {
-    inner_.post_recv(from, lane, data, done);
-  }
-  std::size_t poll() override { return inner_.poll(); }
-  std::int64_t now_ns() const noexcept override { return inner_.now_ns() + shift_ns_; }
-  bool crowded() const noexcept override { return inner_.crowded(); }
-
- private:
-  Transport& inner_;
-  std::int64_t shift_ns_;
-};
 
 TEST(SyncBarrier, nobody_leaves_before_everybody_entered) {
   for (const int ranks : {1, 2, 3, 5}) {
@@ -104,11 +61,12 @@ TEST(MeasureCollective, takes_exactly_the_iterations_that_were_asked) {
     for (const std::uint64_t iterations : {1U, 7U, 65U}) {
       on_ranks(ranks, [&](Job& job) {
         SamplingOptions options;
+        ClockMap clocks(job.size());
         options.iterations = iterations;
         options.warmup = 5;
         std::uint64_t next = 0, calls = 0;
         const Series series = measure_collective(
-            job, one_clock(job), options,
+            job, clocks, options,
             [&](std::uint64_t i) { check(i == next++, "before() skipped a call"); },
             [&] { ++calls; });
         check(series.samples_us.size() == iterations, "wrong number of samples");
@@ -125,11 +83,11 @@ TEST(MeasureCollective, takes_exactly_the_iterations_that_were_asked) {
 TEST(Measure, long_fixed_runs_are_run_in_full_and_keep_a_bounded_number_of_samples) {
   on_ranks(1, [](Job& job) {
     SamplingOptions options;
+    ClockMap clocks(job.size());
     options.iterations = 200'001;
     options.warmup = 1;
     std::uint64_t calls = 0;
-    const Series whole =
-        measure_collective(job, one_clock(job), options, {}, [&calls] { ++calls; });
+    const Series whole = measure_collective(job, clocks, options, {}, [&calls] { ++calls; });
     check(calls > 200'001, "too few calls");
     const Series pattern = measure_pattern(job, options, [](std::uint64_t) {});
     for (const Series& series : {whole, pattern}) {
@@ -144,10 +102,10 @@ TEST(MeasureCollective, adaptive_runs_agree_when_to_stop) {
   for (const int ranks : rank_counts) {
     on_ranks(ranks, [](Job& job) {
       SamplingOptions options;
+      ClockMap clocks(job.size());
       options.time_limit_s = 0.05;
       SyncBarrier barrier(job.transport);
-      const Series series =
-          measure_collective(job, one_clock(job), options, {}, [&] { barrier.wait(); });
+      const Series series = measure_collective(job, clocks, options, {}, [&] { barrier.wait(); });
       check(!series.samples_us.empty(), "no samples");
       check_identical(job, series);
     });
@@ -157,10 +115,11 @@ TEST(MeasureCollective, adaptive_runs_agree_when_to_stop) {
 TEST(MeasureCollective, first_call_stays_out_of_the_samples) {
   on_ranks(1, [](Job& job) {
     SamplingOptions options;
+    ClockMap clocks(job.size());
     options.iterations = 30;
     options.warmup = 1;
     std::uint64_t calls = 0;
-    const Series series = measure_collective(job, one_clock(job), options, {}, [&] {
+    const Series series = measure_collective(job, clocks, options, {}, [&] {
       if (calls++ != 0) return;
       const std::int64_t until = job.transport.now_ns() + 20'000'000;
       while (job.transport.now_ns() < until) {
@@ -175,12 +134,15 @@ TEST(MeasureCollective, first_call_stays_out_of_the_samples) {
 TEST(MeasureCollective, late_entry_is_skew_and_not_time) {
   on_ranks(3, [](Job& job) {
     SamplingOptions options;
+    ClockMap clocks(job.size());
     options.iterations = 5;
     options.warmup = 1;
-    ShiftedClock shifted(job.transport, job.rank() == 2 ? 3'000'000'000 : 0);
+    SkewedClock shifted(job.transport, {job.rank() == 2 ? 3'000'000'000 : 0, 0});
     Job late{job.bootstrap, shifted, job.monitor, {}};
-    const Series series = measure_collective(late, one_clock(job), options, {}, [] {});
+    const Series series = measure_collective(late, clocks, options, {}, [] {});
     check(series.entry_skew_us > 2e6, "skew is missing");
+    const Latest latest = most_often(series.iterations, &Iteration::last_in_rank);
+    check(latest.rank == 2 && latest.share == 1, "another straggler");
     check(std::find(series.flags.begin(), series.flags.end(), "entry_skew") != series.flags.end(),
           "entry_skew is not flagged");
     check_identical(job, series);
@@ -190,9 +152,10 @@ TEST(MeasureCollective, late_entry_is_skew_and_not_time) {
 TEST(MeasureCollective, refuses_zero_iterations) {
   on_ranks(1, [](Job& job) {
     SamplingOptions options;
+    ClockMap clocks(job.size());
     options.iterations = 0;
     try {
-      measure_collective(job, one_clock(job), options, {}, [] {});
+      measure_collective(job, clocks, options, {}, [] {});
     } catch (const Error& error) {
       check(error.code() == Errc::usage, "wrong kind of error");
       return;
@@ -220,33 +183,6 @@ TEST(MeasurePattern, repeats_are_the_same_on_all_ranks_and_divide_the_time) {
   }
 }
 
-TEST(Clocks, of_one_host_need_no_correction) {
-  on_ranks(3, [](Job& job) {
-    const ClockMap clocks = synchronise_clocks(job);
-    check(clocks.offset_ns == std::vector<std::int64_t>(3, 0), "offset on one host");
-    check(clocks.error_us == 0, "error on one host");
-  });
-}
-
-// Ranks 1 and 3 share a host whose clock is 3 ms ahead; rank 2's is 2 ms behind.
-TEST(Clocks, of_other_hosts_are_found_within_the_stated_error) {
-  on_ranks(4, [](Job& job) {
-    constexpr std::int64_t shifts[] = {0, 3'000'000, -2'000'000, 3'000'000};
-    const std::string hosts[] = {"a", "b", "c", "b"};
-    const auto rank = static_cast<std::size_t>(job.rank());
-    ShiftedClock shifted(job.transport, shifts[rank]);
-    Job remote{job.bootstrap, shifted, job.monitor, {}};
-    const ClockMap clocks = synchronise_clocks(remote, hosts[rank]);
-    check(clocks.error_us > 0, "no error bound");
-    check(clocks.offset_ns[0] == 0, "rank 0 moved");
-    check(clocks.offset_ns[1] == clocks.offset_ns[3], "two clocks on one host");
-    for (std::size_t r = 0; r < 4; ++r) {
-      const auto off = static_cast<double>(std::abs(clocks.offset_ns[r] - shifts[r]));
-      check(off <= clocks.error_us * 1e3 + 1, "offset is beyond the error bound");
-    }
-  });
-}
-
 TEST(MachineProbe, fills_the_row_on_rank_zero_only) {
   on_ranks(3, [](Job& job) {
     MachineProbe probe(job);
@@ -268,7 +204,7 @@ TEST(DescribeRun, counts_the_processors_of_all_ranks_and_keeps_the_warnings) {
     bind_to_processor(allowed[static_cast<std::size_t>(job.rank()) % allowed.size()]);
     RunOptions options;
     options.warnings = {"--op has no effect on broadcast"};
-    const Json run = describe_run(job, options, 0);
+    const Json run = describe_run(job, options, ClockMap(3));
     if (job.rank() != 0) return 0;
     check(run["topology"]["allowed_processors"] == std::min<std::size_t>(3, allowed.size()),
           run["topology"].dump());
@@ -285,7 +221,7 @@ TEST(DescribeRun, lists_every_rank_and_survives_printing) {
     options.argv = {"commtune", "bench", "allreduce"};
     options.seed = 7;
     options.label = "nightly";
-    const Json run = describe_run(job, options, 1.5);
+    const Json run = describe_run(job, options, ClockMap({0, 0, 2}, {{}, {}, {10, 5000, 1499}}));
     if (job.rank() != 0) return;
     check(run["ranks"].size() == 3, "a rank is missing");
     for (std::size_t r = 0; r < 3; ++r) {
@@ -296,6 +232,9 @@ TEST(DescribeRun, lists_every_rank_and_survives_printing) {
     check(run["hosts"].size() == 1 && run["argv"] == options.argv, run.dump());
     check(run["seed"] == 7 && run["label"] == "nightly" && run["clock_error_us"] == 1.5,
           run.dump());
+    check(run["clocks"].size() == 1 && run["clocks"][0]["rank"] == 2 &&
+              run["clocks"][0]["host"] == run["hosts"][0] && run["clocks"][0]["offset_us"] == 5.0,
+          run["clocks"].dump());
     check(run["transport"]["name"] == "threads" && run["library"].is_null(), run.dump());
     check(run["started"].get<std::string>().size() == 20, run.dump());
     check(parse_json(run.dump(), "run") == run, "does not survive printing");

@@ -33,7 +33,8 @@ TEST(Row, has_exactly_the_fields_of_the_interface_in_order) {
       keys,
       "test collective transport library device ranks nodes ppn algorithm params bytes_asked "
       "bytes_per_rank bytes_total bytes_off_node count dtype op root in_place buffers time_us "
-      "entry_skew_us first_call_us machine_state algbw_gbs busbw_gbs check flags status "
+      "entry_skew_us clock_error_us straggler first_call_us machine_state algbw_gbs busbw_gbs "
+      "check flags status "
       "reason ");
   EXPECT_EQ(json["algorithm"].dump(),
             R"({"asked":"auto","used":"ring","evidence":"built-in table"})");
@@ -42,6 +43,8 @@ TEST(Row, has_exactly_the_fields_of_the_interface_in_order) {
             R"("p90":14.0,"p95":15.0,"p99":20.0,"max":30.5,"samples":120})");
   EXPECT_EQ(json["machine_state"].dump(),
             R"({"c2c_ns":[75.5,76.0],"copy_gbs":[10.0,null],"load":0.25,"steal":0.0})");
+  EXPECT_EQ(json["straggler"].dump(), R"({"last_in":{"rank":2,"host":"node1","share":0.75},)"
+                                      R"("last_out":{"rank":0,"host":"node0","share":0.5}})");
   EXPECT_EQ(json["check"].dump(), R"({"iterations":1,"wrong":0,"max_ulp":0.0})");
 }
 
@@ -58,8 +61,9 @@ TEST(Row, survives_a_round_trip) {
 
 TEST(Row, missing_numbers_are_null) {
   const Json json = to_json(skipped_row());
-  for (const char* key : {"time_us", "entry_skew_us", "first_call_us", "algbw_gbs", "busbw_gbs",
-                          "root", "dtype", "op", "collective"}) {
+  for (const char* key :
+       {"time_us", "entry_skew_us", "clock_error_us", "straggler", "first_call_us", "algbw_gbs",
+        "busbw_gbs", "root", "dtype", "op", "collective"}) {
     EXPECT_TRUE(json[key].is_null()) << key;
   }
 }
@@ -87,7 +91,7 @@ TEST(RowReader, refuses_every_missing_key) {
   for (const auto& [key, value] : complete.items()) {
     Json json = complete;
     json.erase(key);
-    expect_refused(json, key);
+    if (key != "clock_error_us" && key != "straggler") expect_refused(json, key);
     if (!value.is_object() || key == "params") continue;
     for (const auto& [inner, unused] : value.items()) {
       Json nested = complete;
@@ -97,11 +101,21 @@ TEST(RowReader, refuses_every_missing_key) {
   }
 }
 
+TEST(RowReader, accepts_rows_of_versions_that_named_no_straggler) {
+  Json json = to_json(allreduce_row());
+  json.erase("clock_error_us");
+  json.erase("straggler");
+  const Row row = row_from_json(json, "row");
+  EXPECT_FALSE(row.clock_error_us.has_value());
+  EXPECT_FALSE(row.straggler.has_value());
+  EXPECT_EQ(row.first_call_us, 99.5);
+}
+
 TEST(RowReader, refuses_unknown_keys_at_every_level) {
   Json json = to_json(allreduce_row());
   json["speed"] = 1;
   expect_refused(json, "speed");
-  for (const char* key : {"algorithm", "time_us", "machine_state", "check"}) {
+  for (const char* key : {"algorithm", "time_us", "machine_state", "check", "straggler"}) {
     Json nested = to_json(allreduce_row());
     nested[key]["speed"] = 1;
     expect_refused(nested, "speed");
@@ -133,6 +147,12 @@ TEST(RowReader, refuses_wrong_types_and_values) {
   Json pair = to_json(allreduce_row());
   pair["machine_state"]["c2c_ns"] = Json::array({75.5});
   expect_refused(pair, "c2c_ns");
+  Json straggler = to_json(allreduce_row());
+  straggler["straggler"]["last_in"]["share"] = 1.5;
+  expect_refused(straggler, "share");
+  straggler["straggler"]["last_in"] = nullptr;
+  expect_refused(straggler, "last_in");
+  expect_refused(with("clock_error_us", "0"), "clock_error_us");
   Json text = to_json(allreduce_row());
   text["time_us"]["median"] = "12.5";
   expect_refused(text, "median");

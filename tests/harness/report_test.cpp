@@ -92,13 +92,14 @@ TEST(CsvReport, has_a_stable_header_and_one_line_per_row) {
       "entry_skew_us,first_call_us,algbw_gbs,busbw_gbs,check_iterations,check_wrong,check_max_ulp,"
       "c2c_before_ns,c2c_after_ns,load,steal,flags,status,reason,bytes_asked,evidence,copy_before_"
       "gbs,"
-      "copy_after_gbs\n"
+      "copy_after_gbs,clock_error_us,last_in_rank,last_in_host,last_in_share,last_out_rank,"
+      "last_out_host,last_out_share\n"
       "commtune.result/1,allreduce,shm,,host,allreduce,auto,ring,\"{\"\"segments\"\":2}\",3,1,3,"
       "1024,1024,0,256,float32,sum,,false,hot,120,12.5,12.25,12.75,13.125,11.0,12.5,14.0,15.0,20.0,"
       "30.5,0.5,99.5,0.08192,0.125,1,0,0.0,75.5,76.0,0.25,0.0,few_samples oversubscribed,ok,,"
-      "1024,built-in table,10.0,\n"
+      "1024,built-in table,10.0,,0.25,2,node1,0.75,0,node0,0.5\n"
       "commtune.result/1,bandwidth,mpi,openmpi,host,,,,{},1,1,0,65536,0,0,0,,,,false,hot,,,,,,,,,,,"
-      ",,,,,0,0,0.0,,,0.0,0.0,,skipped,\"needs \"\"2\"\" ranks, got 1\",0,,,\n");
+      ",,,,,0,0,0.0,,,0.0,0.0,,skipped,\"needs \"\"2\"\" ranks, got 1\",0,,,,,,,,,,\n");
 }
 
 TEST(CsvReport, every_line_has_as_many_fields_as_the_header) {
@@ -146,6 +147,30 @@ TEST(TableReport, is_aligned_and_prints_what_is_missing_as_not_available) {
       "    size  algorithm                  median              interval        p99        max    "
       "algbw    busbw  check     flags\n"
       "# skipped bandwidth 64K: needs 2 ranks, got 1\n");
+}
+
+TEST(TableReport, names_a_straggler_only_where_it_matters) {
+  const std::string footnote =
+      "\n# rank 2 on node1 entered last in 75 % of the iterations, skew 0.50 us\n";
+  Row row = allreduce_row();
+  EXPECT_EQ(print("table", {row}).find("last in"), std::string::npos);
+  row.flags = {"entry_skew"};
+  EXPECT_NE(print("table", {row}).find(footnote), std::string::npos) << print("table", {row});
+  row.straggler->last_in.share = 0.5;
+  EXPECT_EQ(print("table", {row}).find("last in"), std::string::npos);
+  row.straggler = std::nullopt;
+  EXPECT_EQ(print("table", {row}).find("last in"), std::string::npos);
+}
+
+TEST(JsonReport, has_what_became_known_of_the_run_later) {
+  std::ostringstream out;
+  const auto report = make_report("json", out);
+  report->begin(sample_run());
+  report->update_run({{"clock_error_us", 2.5}});
+  report->end("ok", "");
+  Json expected = sample_run();
+  expected["clock_error_us"] = 2.5;
+  EXPECT_EQ(parse_json(out.str(), "stdout")["run"], expected);
 }
 
 TEST(TableReport, shows_the_bytes_between_nodes_where_there_are_several) {

@@ -65,6 +65,16 @@ TEST_F(ResultFileTest, document_has_the_keys_of_the_interface_in_order) {
   EXPECT_TRUE(json["reason"].is_null());
 }
 
+TEST_F(ResultFileTest, writes_what_became_known_of_the_run_with_the_next_row) {
+  const auto path = folder_ / "result.json";
+  ResultFile file(path, run_);
+  file.update_run({{"clock_error_us", 2.5}});
+  EXPECT_FALSE(read_result(path).run.contains("clock_error_us"));
+  file.add(allreduce_row());
+  EXPECT_EQ(read_result(path).run["clock_error_us"], 2.5);
+  EXPECT_EQ(read_result(path).run["seed"], 7);
+}
+
 TEST_F(ResultFileTest, empty_path_writes_nothing) {
   ResultFile file({}, run_);
   file.add(allreduce_row());

@@ -18,6 +18,8 @@ inline Row allreduce_row() {
   row.op = "sum";
   row.time = TimeSummary{12.5, 12.25, 12.75, 13.125, 11, 12.5, 14, 15, 20, 30.5, 120};
   row.entry_skew_us = 0.5;
+  row.clock_error_us = 0.25;
+  row.straggler = Stragglers{{2, "node1", 0.75}, {0, "node0", 0.5}};
   row.first_call_us = 99.5;
   row.algbw_gbs = 0.08192;
   row.busbw_gbs = 0.125;

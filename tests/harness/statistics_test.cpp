@@ -99,24 +99,40 @@ TEST(Summary, refuses_no_samples_and_an_impossible_confidence) {
 
 TEST(Iteration, counts_from_the_last_entry_to_the_last_exit) {
   const std::int64_t ms = 1'000'000;
-  const std::vector<Stamp> stamps = {
-      {0, 3'050'000}, {0, 3'050'000}, {0, 3'050'000}, {3 * ms, 3'050'000}};
-  const Iteration iteration = combine(stamps, std::vector<std::int64_t>(4, 0));
-  EXPECT_EQ(iteration.time_us, 50.0);
-  EXPECT_EQ(iteration.skew_us, 3000.0);
+  const Iteration iteration = combine(
+      std::vector<Stamp>{{100, 3'050'000}, {0, 3'060'000}, {50, 3'050'000}, {3 * ms, 3'050'000}});
+  EXPECT_EQ(iteration.time_us(), 60.0);
+  EXPECT_EQ(iteration.skew_us(), 3000.0);
+  EXPECT_EQ(iteration.first_in_ns, 0);
+  EXPECT_EQ(iteration.last_in_ns, 3 * ms);
+  EXPECT_EQ(iteration.last_out_ns, 3'060'000);
+  EXPECT_EQ(iteration.last_in_rank, 3);
+  EXPECT_EQ(iteration.last_out_rank, 1);
 }
 
-TEST(Iteration, moves_every_rank_to_the_clock_of_rank_zero) {
-  const std::vector<Stamp> stamps = {
-      {1000, 5000}, {3'001'000, 3'006'000}, {-1'998'000, -1'994'000}};
-  const Iteration iteration = combine(stamps, std::vector<std::int64_t>{0, 3'000'000, -2'000'000});
-  EXPECT_EQ(iteration.time_us, 4.0);
-  EXPECT_EQ(iteration.skew_us, 1.0);
+TEST(Iteration, names_the_lowest_of_the_ranks_that_were_last) {
+  const Iteration iteration = combine(std::vector<Stamp>{{-5, 7}, {-4, 9}, {-4, 9}});
+  EXPECT_EQ(iteration.last_in_rank, 1);
+  EXPECT_EQ(iteration.last_out_rank, 1);
+  EXPECT_EQ(combine(std::vector<Stamp>{{1, 2}}).last_in_rank, 0);
 }
 
 TEST(Iteration, is_never_negative) {
-  const std::vector<Stamp> stamps = {{0, 100}, {500, 400}};
-  EXPECT_EQ(combine(stamps, std::vector<std::int64_t>(2, 0)).time_us, 0);
+  EXPECT_EQ(combine(std::vector<Stamp>{{0, 100}, {500, 400}}).time_us(), 0);
+}
+
+TEST(Straggler, is_the_rank_that_was_last_most_often) {
+  std::vector<Iteration> iterations(5);
+  const Rank last_in[] = {3, 1, 3, 2, 3}, last_out[] = {2, 4, 4, 2, 0};
+  for (std::size_t i = 0; i < 5; ++i) {
+    iterations[i].last_in_rank = last_in[i];
+    iterations[i].last_out_rank = last_out[i];
+  }
+  EXPECT_EQ(most_often(iterations, &Iteration::last_in_rank).rank, 3);
+  EXPECT_EQ(most_often(iterations, &Iteration::last_in_rank).share, 0.6);
+  EXPECT_EQ(most_often(iterations, &Iteration::last_out_rank).rank, 2);
+  EXPECT_EQ(most_often(iterations, &Iteration::last_out_rank).share, 0.4);
+  EXPECT_THROW(most_often({}, &Iteration::last_in_rank), Error);
 }
 
 TEST(Flags, follow_the_number_of_samples) {
