@@ -101,8 +101,9 @@ std::vector<std::string> options_without_effect(const RunOptions& options,
     }
     for (const std::string_view option : {"--servers", "--asynchronous"}) {
       if (!serves_parameters(*benchmark) && given(option)) note(option, benchmark->name);
-      if (benchmark->kind != BenchmarkKind::collective && given("--timeline")) {
-        note("--timeline", benchmark->name);
+    }
+    if (benchmark->kind != BenchmarkKind::collective && given("--timeline")) {
+      note("--timeline", benchmark->name);
     }
     if (!collective) continue;
     if (!reduces(*benchmark->collective) && given("--op")) note("--op", benchmark->name);

@@ -29,7 +29,36 @@ for row in document["rows"]:
     assert row["check"]["wrong"] == 0, row
 END
 }
+
+# expect_clocks FILE SECONDS RANK...: the clocks of these ranks were read, node1's being SECONDS ahead and the others
+# right; what was found is off by no more than it says.
+clocks_fit() {
+  python3 - "$@" <<'END'
+import json, sys
+document, ahead, leaders = json.load(open(sys.argv[1])), float(sys.argv[2]), [int(rank) for rank in sys.argv[3:]]
+clocks = document["run"]["clocks"]
+assert [clock["rank"] for clock in clocks] == leaders, clocks
+for clock in clocks:
+    assert clock["host"] == document["run"]["ranks"][clock["rank"]]["host"], clock
+    offset = ahead * 1e6 if clock["host"] == "node1" else 0
+    assert 0 < clock["error_us"] and abs(clock["offset_us"] - offset) <= clock["error_us"] + 0.001, clock
+    assert abs(clock["drift_ppm"]) <= clock["drift_error_ppm"], clock
+errors = [row["clock_error_us"] for row in document["rows"]]
+assert 0 < max(errors) <= document["run"]["clock_error_us"], errors
+for row in document["rows"]:
+    for late in row["straggler"].values():
+        assert late["host"] == document["run"]["ranks"][late["rank"]]["host"], late
+END
+}
+expect_clocks() { clocks_fit "$@" || complain "clocks of $1"; }
 bench=(bench allreduce --sizes "8,64K" --iterations 5 --warmup 1)
+
+cat >"$folder/ahead" <<'END'
+#!/bin/sh
+if [ "$(hostname)" = node1 ]; then exec unshare --time --monotonic 1000 --fork --kill-child -- "$@"; fi
+exec "$@"
+END
+chmod 700 "$folder/ahead"
 
 "${cluster[@]}" up 3 --rate 1gbit --delay 100us || skip "the cluster cannot be made here"
 for flavour in openmpi mpich; do
@@ -40,6 +69,7 @@ for flavour in openmpi mpich; do
   timeout 60 "${cluster[@]}" mpirun $flavour 1 "$program" "${bench[@]}" --transport mpi --mpi $flavour \
     -o "$folder/$flavour.json" >"$folder/log" 2>&1 || { cat "$folder/log"; complain "$flavour: status $?"; }
   expect_nodes "$folder/$flavour.json" 3
+  expect_clocks "$folder/$flavour.json" 0 1 2
 done
 for transport in ucx grpc; do
   if ! available $transport; then
@@ -49,6 +79,18 @@ for transport in ucx grpc; do
   timeout 60 "${cluster[@]}" launch 1 "$program" "${bench[@]}" --transport $transport -o "$folder/$transport.json" \
     >"$folder/log" 2>&1 || { cat "$folder/log"; complain "$transport: status $?"; }
   expect_nodes "$folder/$transport.json" 3
+  expect_clocks "$folder/$transport.json" 0 1 2
+
+  # A host whose clock really is another one.
+  if unshare --time --monotonic 1000 --fork true 2>/dev/null; then
+    timeout 60 "${cluster[@]}" launch 1 "$folder/ahead" "$program" "${bench[@]}" --transport $transport \
+      -o "$folder/ahead.json" >"$folder/log" 2>&1 || { cat "$folder/log"; complain "$transport, clock ahead: status $?"; }
+    expect_nodes "$folder/ahead.json" 3
+    expect_clocks "$folder/ahead.json" 1000 1 2
+    if clocks_fit "$folder/ahead.json" 1001 1 2 2>/dev/null; then complain "a clock a second off was accepted"; fi
+  else
+    echo "not run: time namespaces are not allowed here"
+  fi
 
   # A cut link: the job ends by itself, not with status 0, the file tells why.
   rm -f "$folder/cut.json"
@@ -68,5 +110,15 @@ import json, sys
 document = json.load(open('$folder/cut.json'))
 assert document['status'] == 'failed' and document['reason'], document['status']" || complain "$transport, cut link: the file"
   "${cluster[@]}" heal 1
+done
+
+# Two ranks of a host share its clock.
+"${cluster[@]}" down
+"${cluster[@]}" up 2 || skip "the second cluster cannot be made here"
+for transport in ucx grpc; do
+  available $transport || continue
+  timeout 60 "${cluster[@]}" launch 2 "$program" "${bench[@]}" --transport $transport -o "$folder/pairs.json" \
+    >"$folder/log" 2>&1 || { cat "$folder/log"; complain "$transport, 2 hosts: status $?"; }
+  expect_clocks "$folder/pairs.json" 0 2
 done
 exit $((failures > 0))
