@@ -1,6 +1,9 @@
 #include "microbench/sample_files.hpp"
 
+#include <span>
+
 #include "core/error.hpp"
+#include "harness/report_format.hpp"
 
 namespace commtune {
 namespace {
@@ -41,13 +44,16 @@ Json sample_line(const Row& row, const Series& series) {
   return line;
 }
 
+std::string bar_name(const Row& row) {
+  return fmt::format("{}/{}/{}", row.test, shown_algorithm(row), row.bytes_per_rank);
+}
+
 std::vector<TimelineEvent> bars(std::span<const Stamp> stamps, const Row& row) {
-  const std::string name =
-      fmt::format("{}/{}/{}", row.test, row.algorithm_used, row.bytes_per_rank);
+  const std::string name = bar_name(row), algorithm = shown_algorithm(row);
   std::vector<TimelineEvent> events;
   for (const Stamp& stamp : stamps) {
-    events.push_back({name, "sample", 0, stamp.in_ns, stamp.out_ns, row.bytes_per_rank,
-                      row.algorithm_used, events.size()});
+    events.push_back({name, "sample", 0, stamp.in_ns, stamp.out_ns, row.bytes_per_rank, algorithm,
+                      events.size()});
   }
   return events;
 }
@@ -86,8 +92,8 @@ void IterationTimeline::add(const Row& row, const Series& series) {
     writer_->append(rank, bars(its, row));
   }
   if (length == series.samples_us.size()) return;
-  writer_->note(fmt::format("{}/{}/{}: the first {} of {} iterations", row.test, row.algorithm_used,
-                            row.bytes_per_rank, length, series.samples_us.size()));
+  writer_->note(fmt::format("{}: the first {} of {} iterations", bar_name(row), length,
+                            series.samples_us.size()));
 }
 
 void IterationTimeline::close() {
