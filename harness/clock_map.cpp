@@ -48,16 +48,18 @@ std::int64_t ClockMap::offset_ns(Rank rank, std::int64_t at_ns) const {
          std::llround(static_cast<double>(after.offset_ns - before.offset_ns) * share);
 }
 
+std::int64_t ClockMap::error_ns(Rank rank) const {
+  constexpr std::int64_t rounding = 1;
+  if (leader(rank) == 0) return 0;
+  return std::max(of(before_, rank).error_ns, of(after_, rank).error_ns) + rounding;
+}
+
 double ClockMap::error_us() const {
-  if (shared_) return 0;
-  constexpr std::int64_t rounding_ns = 1;
   std::int64_t largest = 0, second = 0;
   for (Rank rank = 1; rank < ranks(); ++rank) {
     if (leader(rank) != rank) continue;
-    const std::int64_t error =
-        std::max(of(before_, rank).error_ns, of(after_, rank).error_ns) + rounding_ns;
-    second = std::max(second, std::min(error, largest));
-    largest = std::max(largest, error);
+    second = std::max(second, std::min(error_ns(rank), largest));
+    largest = std::max(largest, error_ns(rank));
   }
   return static_cast<double>(largest + second) * 1e-3;
 }

@@ -50,6 +50,8 @@ class ClockMap {
     return shared_ ? at_ns : at_ns - offset_ns(rank, at_ns);
   }
 
+  /// A stamp of the rank during the row is at most this far off on rank 0's clock.
+  std::int64_t error_ns(Rank) const;
   /// Bound of the error that clocks add to a time between two ranks during the row: the sum of the
   /// two largest errors of clocks.
   double error_us() const;

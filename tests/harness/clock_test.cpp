@@ -52,6 +52,8 @@ TEST(ClockMap, bounds_times_between_ranks_by_the_two_worst_clocks) {
   clocks.begin({{}, {14 * second_ns, 3 * second_ns, 10}, {}, {11 * second_ns, 0, 10}});
   EXPECT_EQ(clocks.error_us(), (11 + 11) * 1e-3);
   EXPECT_EQ(clocks.largest_error_us(), (61 + 26) * 1e-3);
+  EXPECT_EQ(clocks.error_ns(0), 0);
+  EXPECT_EQ(clocks.error_ns(2), 11);
 }
 
 TEST(ClockMap, tells_the_drift_since_the_first_reading_and_its_bound) {
@@ -102,15 +104,13 @@ TEST(Clocks, of_one_host_need_no_correction) {
 
 constexpr const char* hosts[] = {"a", "b", "c", "b", "d"};
 constexpr Skew skews[] = {
-    {0, 0}, {3 * second_ns, 200}, {-2 * second_ns, -150}, {3 * second_ns, 200}, {1'000, 35}};
+    {0, 0}, {3 * second_ns, 200}, {-2 * second_ns, -150}, {3 * second_ns, 200}, {1'000, 350}};
 
 /// Whether the map takes what the rank's clock showed to the true time within the stated error.
 void check_within_error(const ClockMap& clocks, Rank rank, const SkewedClock::Look& look) {
   const std::int64_t off = clocks.on_rank_zero(rank, look.shown_ns) - look.true_ns;
-  const std::int64_t error = rank == 0 ? 0 : clocks.reading(rank).error_ns;
-  const auto row_error = static_cast<std::int64_t>(clocks.error_us() * 1e3);
-  check(std::abs(off) <= std::max(error, row_error),
-        fmt::format("rank {} is {} ns off, error bound {} ns", rank, off, row_error));
+  check(std::abs(off) <= clocks.error_ns(rank),
+        fmt::format("rank {} is {} ns off, error bound {} ns", rank, off, clocks.error_ns(rank)));
 }
 
 // Rank 1 and rank 3, where there is one, share a host.
@@ -123,17 +123,19 @@ TEST(Clocks, of_other_hosts_are_found_within_the_stated_error_while_they_drift) 
       ClockMap clocks = synchronise_clocks(remote, hosts[rank]);
       check(clocks.error_us() > 0, "no error bound");
       clock.now_ns();
-      check_within_error(clocks, job.rank(), clock.looks().back());
+      const SkewedClock::Look early = clock.looks().back();
 
       clock.advance(1500 * second_ns);
       clock.now_ns();
       const SkewedClock::Look middle = clock.looks().back();
       if (rank != 0) {
         const std::int64_t off = clocks.on_rank_zero(job.rank(), middle.shown_ns) - middle.true_ns;
-        check(std::abs(off) > 50'000'000, "the drift makes no difference");
+        check(static_cast<double>(std::abs(off)) > clocks.error_us() * 1e3,
+              "without the drift the error bound holds all the same");
       }
       clock.advance(1500 * second_ns);
       clocks.end(read_clocks(remote, clocks));
+      check_within_error(clocks, job.rank(), early);
       check_within_error(clocks, job.rank(), middle);
       for (Rank r = 1; r < job.size(); ++r) {
         const auto drift = clocks.drift(r);
@@ -145,7 +147,7 @@ TEST(Clocks, of_other_hosts_are_found_within_the_stated_error_while_they_drift) 
   }
 }
 
-// Between two calls 100 s pass, in which clocks drift apart by up to 20 ms.
+// Between two calls 100 s pass, in which clocks drift apart by up to 50 ms.
 TEST(MeasureCollective, puts_the_stamps_of_drifting_clocks_on_one_clock) {
   for (const int ranks : {2, 3, 5}) {
     on_ranks(ranks, [](Job& job) {
@@ -164,14 +166,15 @@ TEST(MeasureCollective, puts_the_stamps_of_drifting_clocks_on_one_clock) {
       check(series.stamps.size() == iterations, "wrong number of stamps");
       check(series.clock_error_us == clocks.error_us(), "not the clocks' error");
       const std::size_t skipped = entries.size() - iterations;  // warm-up
-      const auto error = static_cast<std::int64_t>(series.clock_error_us * 1e3);
+      const std::int64_t mine = clocks.error_ns(job.rank());
+      const auto error = static_cast<std::int64_t>(series.clock_error_us * 1e3 + 0.5);
       for (std::size_t i = 0; i < iterations; ++i) {
         const auto& entry = clock.looks()[entries[skipped + i]];
         const auto& exit = clock.looks()[entries[skipped + i] + 1];
         check(series.stamps[i].in_ns == clocks.on_rank_zero(job.rank(), entry.shown_ns),
               "not the stamp of this call");
-        check(std::abs(series.stamps[i].in_ns - entry.true_ns) <= error, "entry is off");
-        check(std::abs(series.stamps[i].out_ns - exit.true_ns) <= error, "exit is off");
+        check(std::abs(series.stamps[i].in_ns - entry.true_ns) <= mine, "entry is off");
+        check(std::abs(series.stamps[i].out_ns - exit.true_ns) <= mine, "exit is off");
         const auto ins = allgather_value(job.bootstrap, entry.true_ns);
         const auto outs = allgather_value(job.bootstrap, exit.true_ns);
         const Iteration& found = series.iterations[i];
