@@ -17,6 +17,7 @@
 #include "harness/allocator.hpp"
 #include "harness/proc_texts.hpp"
 #include "transports/module.hpp"
+#include "transports/placement.hpp"
 
 namespace commtune {
 namespace {
@@ -89,6 +90,7 @@ std::string malloc_note() {
 
 Json own_placement(Job& job, const Topology& topology) {
   const Placement placement = job.host.empty() ? current_placement() : Placement{};
+  const RankPlacement place = job.host.empty() ? own_rank_placement({}) : RankPlacement{};
   Json numa;
   if (placement.numa >= 0) numa = placement.numa;
   return {{"rank", job.rank()},
@@ -98,7 +100,9 @@ Json own_placement(Job& job, const Topology& topology) {
           {"numa", std::move(numa)},
           {"gpu", nullptr},
           {"library", library_to_json(job.library)},
-          {"allowed", topology.allowed}};
+          {"allowed", topology.allowed},
+          {"numa_nodes", place.numa_nodes},
+          {"memory_nodes", place.memory_nodes}};
 }
 
 /// The numbers before and after the first dot, or all of the text when it does not start so.
@@ -182,6 +186,7 @@ Json describe_run(Job& job, const RunOptions& options, const ClockMap& clocks) {
   std::vector<std::string> host_of;
   std::set<std::string> named;
   std::vector<LoadedLibrary> libraries;
+  std::vector<RankPlacement> placed;
   for (const std::string& text :
        gather_string(job.bootstrap, own_placement(job, topology).dump())) {
     Json rank = parse_json(text, "placement of a rank");
@@ -190,7 +195,10 @@ Json describe_run(Job& job, const RunOptions& options, const ClockMap& clocks) {
     if (rank["host"] == topology.host) {
       for (const Json& processor : rank["allowed"]) allowed.insert(processor.get<int>());
     }
-    rank.erase("allowed");
+    if (job.host.empty()) {
+      placed.push_back({rank["host"], rank["allowed"], rank["numa_nodes"], rank["memory_nodes"]});
+    }
+    for (const char* const known : {"allowed", "numa_nodes"}) rank.erase(known);
     host_of.push_back(rank["host"].get<std::string>());
     if (named.insert(host_of.back()).second) hosts.push_back(rank["host"]);
     ranks.push_back(std::move(rank));
@@ -218,6 +226,11 @@ Json describe_run(Job& job, const RunOptions& options, const ClockMap& clocks) {
   run["seed"] = options.seed;
   run.update(describe_clocks(clocks, host_of));
   std::vector<std::string> warnings = library_warnings(libraries);
+  run["placement"] = Json::array();
+  for (const PlacementFinding& finding : judge_placement(placed)) {
+    run["placement"].push_back(finding.flag);
+    warnings.push_back(finding.text);
+  }
   warnings.insert(warnings.end(), options.warnings.begin(), options.warnings.end());
   run["warnings"] = std::move(warnings);
   return run;

@@ -69,6 +69,7 @@ void BenchContext::open_files() {
   if (!plan_.timeline.empty())
     timeline_ = std::make_unique<IterationTimeline>(job_, plan_.timeline);
   if (job_.rank() != 0) return;
+  for (const Json& flag : run.at("placement")) placement_flags_.insert(flag.get<std::string>());
   for (const auto& [name, opened] : libraries_) {
     if (opened.library == nullptr) continue;
     const LoadedLibrary identity = opened.library->identity();
@@ -112,6 +113,7 @@ Row BenchContext::new_row() const {
   row.ppn = nodes_.largest;
   row.buffers = options().cold ? "cold" : "hot";
   if (oversubscribed_) row.flags.emplace_back("oversubscribed");
+  row.flags.insert(row.flags.end(), placement_flags_.begin(), placement_flags_.end());
   return row;
 }
 

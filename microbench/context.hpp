@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -89,6 +90,7 @@ class BenchContext {
   MachineProbe probe_;
   std::size_t cache_bytes_ = 0, private_cache_bytes_ = 0;
   bool oversubscribed_ = false;
+  std::set<std::string> placement_flags_;  ///< of every row, on rank 0
   struct OpenedLibrary {
     std::unique_ptr<Library> library;
     std::string missing;

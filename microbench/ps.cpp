@@ -186,7 +186,7 @@ void run_row(BenchContext& context, const ParameterPlan& plan, BufferKind kind, 
   context.record_series(row, series);
   check_steps(context, plan, *role, row);
   role->stop();
-  context.emit(row, series.samples_us);
+  context.emit(row, series);
 }
 
 void run_parameter_server(BenchContext& context) {

@@ -1,3 +1,4 @@
+#include <set>
 #include <thread>
 
 #include "core/error.hpp"
@@ -25,7 +26,7 @@ class Seats {
       : processors_(usable_processors()),
         binding_(parse_binding(options.bind)),
         ranks_(options.ranks),
-        crowded_(static_cast<std::size_t>(options.ranks) > processors_.size()) {}
+        crowded_(!suffice()) {}
   bool crowded() const noexcept { return crowded_; }
   void take(Rank rank) const {
     if (binding_.kind != RankBinding::Kind::launcher) return apply_binding(binding_, rank, ranks_);
@@ -34,6 +35,14 @@ class Seats {
   }
 
  private:
+  bool suffice() const {
+    std::size_t seats = processors_.size();
+    if (binding_.kind == RankBinding::Kind::list) {
+      seats = std::set<int>(binding_.processors.begin(), binding_.processors.end()).size();
+    }
+    return static_cast<std::size_t>(ranks_) <= seats;
+  }
+
   std::vector<int> processors_;
   RankBinding binding_;
   int ranks_;

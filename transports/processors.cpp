@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "transports/bootstrap.hpp"
+#include "transports/placement.hpp"
 
 namespace commtune {
 
@@ -40,14 +41,15 @@ bool ranks_are_crowded(Bootstrap& bootstrap) {
     const auto index = static_cast<std::size_t>(processor);
     if (index < most_processors) mine.usable.set(index);
   }
-  std::bitset<most_processors> usable;
-  std::size_t ranks = 0;
+  std::vector<std::vector<int>> usable;
   for (const Seat& seat : allgather_value(bootstrap, mine)) {
     if (seat.host != mine.host) continue;
-    ++ranks;
-    usable |= seat.usable;
+    std::vector<int>& own = usable.emplace_back();
+    for (std::size_t index = 0; index < most_processors; ++index) {
+      if (seat.usable.test(index)) own.push_back(static_cast<int>(index));
+    }
   }
-  return ranks > usable.count();
+  return !processors_suffice(usable);
 }
 
 std::pair<int, int> place_on_host(Bootstrap& bootstrap) {

@@ -9,8 +9,8 @@ namespace commtune {
 std::vector<int> usable_processors();
 
 class Bootstrap;
-/// Collective. True when the ranks on this rank's host outnumber the processors that all of them
-/// together may use: a launcher that binds each rank leaves each a mask of one.
+/// Collective. True when not every rank on this rank's host can have a processor of its own among
+/// those that it may use.
 bool ranks_are_crowded(Bootstrap&);
 /// Collective. This rank's number among the ranks on its host, and how many those are.
 std::pair<int, int> place_on_host(Bootstrap&);
