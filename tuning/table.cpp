@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 
 #include "core/error.hpp"
 #include "core/sizes.hpp"
@@ -11,6 +12,9 @@ namespace commtune {
 namespace {
 
 constexpr std::uint64_t most_ranks = 1U << 20;
+/// Libraries read signed 64-bit sizes of all ranks together, and parameters as int.
+constexpr std::uint64_t most_bytes = 1ULL << 42;
+constexpr std::uint64_t most_param = std::numeric_limits<std::int32_t>::max();
 
 Json number_or_null(const std::optional<double>& value) {
   return value ? finite(*value) : Json(nullptr);
@@ -62,12 +66,14 @@ TableRule rule_from_json(const Json& json, const std::string& where) {
   StrictObject object(json, where);
   TableRule rule;
   rule.from_bytes = object.count("from_bytes");
+  require(rule.from_bytes <= most_bytes, "{}: from_bytes is {}, expected 0 to {}", where,
+          rule.from_bytes, most_bytes);
   rule.algorithm = object.string("algorithm");
   require(!rule.algorithm.empty(), "{}: algorithm is empty; write \"default\"", where);
   rule.params = object_at(object, "params");
   for (const auto& [key, value] : rule.params.items()) {
-    require(value.is_number_integer() && value >= 0, "{}: params.{} must be a non-negative integer",
-            where, key);
+    require(value.is_number_integer() && value >= 0 && value <= most_param,
+            "{}: params.{} must be an integer from 0 to {}", where, key, most_param);
   }
   rule.median_us = optional_number(object, "median_us");
   rule.ci_low = optional_number(object, "ci_low");

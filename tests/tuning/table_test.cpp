@@ -92,6 +92,13 @@ TEST(DecisionTable, refuses_rules_that_do_not_start_at_zero_or_do_not_ascend) {
   expect_refused([](Json& j) { j["entries"][0]["rules"] = Json::array(); }, "empty");
 }
 
+TEST(DecisionTable, refuses_numbers_that_no_library_can_read) {
+  expect_refused([](Json& j) { j["entries"][0]["rules"][1]["from_bytes"] = (1ULL << 42) + 1; },
+                 "from_bytes is 4398046511105");
+  expect_refused([](Json& j) { j["entries"][0]["rules"][1]["params"]["segsize"] = 1U << 31; },
+                 "params.segsize must be an integer from 0 to 2147483647");
+}
+
 TEST(DecisionTable, refuses_impossible_values) {
   expect_refused([](Json& j) { j["entries"][0]["collective"] = "AllReduce"; }, "AllReduce");
   expect_refused([](Json& j) { j["entries"][0]["ranks"] = 0U; }, "ranks is 0");
