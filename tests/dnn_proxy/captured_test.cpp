@@ -61,7 +61,7 @@ TEST(Captured, refuses_numbers_whose_sums_do_not_fit) {
   for (const char* time : {"/steps/0/opt", "/steps/0/buckets/0/launch", "/steps/0/ready/0/1"}) {
     expect_contains(with_hook(time, most), "a time of 18446744073709551615 is out of range");
   }
-  expect_contains(with_hook("/no_sync_fwd_bwd_ns", {{1, 2}, {1, most}}), "is out of range");
+  expect_contains(with_hook("/no_sync_fwd_bwd_ns", {{1U, 2U}, {1U, most}}), "is out of range");
   expect_contains(with_hook("/steps/0/buckets/0/numel", most), "elements are more than");
   expect_contains(with_hook("/param_numel", {most, most, 1}), "elements are more than");
   expect_contains(with_events("/1/shapes/0", {1U << 31, 1U << 31, 1U << 31}),

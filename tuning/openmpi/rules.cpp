@@ -28,11 +28,11 @@ class Lexer {
     const std::size_t begin = at_;
     const Token token{read_number(), line_};
     if (at_ < text_.size() && (std::isalnum(byte(at_)) != 0 || text_[at_] == '_')) {
-      if (!skipping_) {
+      if (!told_) {
         add(Severity::error, "\"{}\" is read as {}, the rest is skipped or read as another number",
             word(begin), token.value);
       }
-      skipping_ = true;
+      skipping_ = told_ = true;
     }
     return token;
   }
@@ -76,7 +76,7 @@ class Lexer {
       }
       if (c == '\n') ++line_;
       if (std::isspace(byte(at_)) != 0) {
-        skipping_ = false;
+        skipping_ = told_ = false;
       } else if (!skipping_) {
         add(Severity::warning, "\"{}\" is not a number: skipped", word(at_));
         skipping_ = true;
@@ -122,7 +122,8 @@ class Lexer {
   std::string_view text_;
   std::vector<Finding>& findings_;
   std::size_t at_ = 0, line_ = 1;
-  bool skipping_ = false;
+  bool skipping_ = false;  ///< the rest of a word
+  bool told_ = false;      ///< that a number of this word is not what it looks like
 };
 
 constexpr std::string_view dropped = "Open MPI ignores the whole file";
