@@ -30,6 +30,7 @@ Json list_tests() {
   for (const Benchmark* benchmark : benchmarks()) {
     Json entry = item(benchmark->name, benchmark->summary);
     entry["sizes"] = benchmark->default_sizes;
+    entry["collective"] = benchmark->collective ? Json(name(*benchmark->collective)) : Json();
     entry["ranks"] = minimum_ranks(*benchmark);
     items.push_back(std::move(entry));
   }

@@ -70,6 +70,29 @@ for flavour in openmpi mpich; do
     -o "$folder/$flavour.json" >"$folder/log" 2>&1 || { cat "$folder/log"; complain "$flavour: status $?"; }
   expect_nodes "$folder/$flavour.json" 3
   expect_clocks "$folder/$flavour.json" 0 1 2
+
+  # A cut link: all ranks end by themselves and the file tells why. The launcher cannot reach its other half and waits
+  # for ever, so it is ended here.
+  rm -f "$folder/cut.json"
+  timeout 60 "${cluster[@]}" mpirun $flavour 1 "$program" bench allreduce --sizes 64K --iterations 1000000 --timeout 5 \
+    --transport mpi --mpi $flavour -o "$folder/cut.json" >"$folder/log" 2>&1 &
+  job=$!
+  until grep -q '"node2"' "$folder/cut.json" 2>/dev/null || ! kill -0 $job 2>/dev/null; do
+    read -rt 0.2 <> <(:) || :
+  done
+  "${cluster[@]}" cut 1
+  until ! pgrep -f "^$program bench allreduce .*$folder/cut.json" >/dev/null || ! kill -0 $job 2>/dev/null; do
+    read -rt 0.2 <> <(:) || :
+  done
+  kill -0 $job 2>/dev/null || { cat "$folder/log"; complain "$flavour, cut link: ranks were left to their launcher"; }
+  python3 -c "
+import json
+document = json.load(open('$folder/cut.json'))
+assert document['status'] == 'failed' and 'no progress for 5 s in' in document['reason'], document['reason']
+assert 'allreduce/' in document['reason'], document['reason']" || complain "$flavour, cut link: the file"
+  kill $job 2>/dev/null || :
+  wait $job || :
+  "${cluster[@]}" heal 1
 done
 for transport in ucx grpc; do
   if ! available $transport; then

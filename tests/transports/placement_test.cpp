@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/error.hpp"
 #include "jobs.hpp"
 #include "transports/processors.hpp"
 
