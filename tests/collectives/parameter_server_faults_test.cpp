@@ -73,7 +73,8 @@ TEST(ParameterServer, leaves_a_version_alone_while_an_answer_is_read_from_it) {
   });
 }
 
-/// Synchronous steps of one server and two workers; the transport of `rank` has the fault.
+/// Synchronous steps of one server and two workers; the transport of `rank` has the fault. For
+/// transports whose ranks are processes: a rank that fails frees what others may still read.
 Outcome run_with(const std::string& transport, Rank rank, const Fault& fault) {
   LaunchOptions options;
   options.transport = transport;
@@ -98,12 +99,10 @@ TEST(FaultyParameterServer, delays_change_nothing) {
 
 TEST(FaultyParameterServer, corrupted_data_is_found_by_the_check) {
   // Sends 1, 3, ... of the server are shards; send 1 of a worker is its first gradient.
-  for (const std::string transport : {"shm", "threads"}) {
-    for (const auto& [rank, send] : {std::pair{0, 1U}, {0, 3U}, {0, 7U}, {1, 1U}, {2, 1U}}) {
-      const Outcome outcome = run_with(transport, rank, {FaultKind::corrupt, send, send + 1});
-      EXPECT_EQ(outcome.status, exit_measured_failure) << outcome.reason;
-      EXPECT_NE(outcome.reason.find(" is wrong: "), std::string::npos) << outcome.reason;
-    }
+  for (const auto& [rank, send] : {std::pair{0, 1U}, {0, 3U}, {0, 7U}, {1, 1U}, {2, 1U}}) {
+    const Outcome outcome = run_with("shm", rank, {FaultKind::corrupt, send, send + 1});
+    EXPECT_EQ(outcome.status, exit_measured_failure) << outcome.reason;
+    EXPECT_NE(outcome.reason.find(" is wrong: "), std::string::npos) << outcome.reason;
   }
 }
 
