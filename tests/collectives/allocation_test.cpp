@@ -80,15 +80,19 @@ TEST(Allocation, start_and_progress_allocate_nothing_with_private_memory) {
   }
 }
 
-/// Allocations of three steps, after two that may grow the transport's queues.
+/// Allocations of three steps, after two that may grow the transport's queues. Of memory from the
+/// transport: how many private gradients wait at a server together is a matter of time, and each
+/// wants a buffer to land in.
 std::uint64_t allocations_of_steps(Job& job, const ParameterPlan& plan) {
-  std::vector<std::byte> gradient(plan.count * size_of(plan.type)), parameters(gradient.size());
+  const std::size_t bytes = plan.count * size_of(plan.type);
+  Buffer gradient(job.transport, bytes), parameters(job.transport, bytes);
   std::unique_ptr<ParameterServer> server;
   std::unique_ptr<ParameterWorker> worker;
   if (job.rank() < plan.servers) {
     server = std::make_unique<ParameterServer>(job.transport, plan);
   } else {
-    worker = std::make_unique<ParameterWorker>(job.transport, plan, gradient, parameters);
+    worker = std::make_unique<ParameterWorker>(job.transport, plan, gradient.bytes(),
+                                               parameters.bytes());
   }
   const auto run = [&](int steps) {
     const std::uint64_t before = allocations.load();
