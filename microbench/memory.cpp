@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
+#include <new>
 #include <optional>
 
 #include "core/error.hpp"
@@ -55,6 +56,23 @@ std::string memory_shortage(Job& job, std::uint64_t bytes, int ranks_on_node) {
           "memory: rank {} needs {} bytes, {} are free for it ({} ranks on its node)", rank, needed,
           allowed, ranks_on_node);
     }
+  }
+  return {};
+}
+
+std::string first_problem(Job& job, const std::function<void()>& prepare) {
+  std::string problem;
+  try {
+    prepare();
+  } catch (const Error& error) {
+    if (error.code() == Errc::peer) throw;
+    problem = error.what();
+  } catch (const std::bad_alloc&) {
+    problem = "out of memory";
+  }
+  const auto problems = allgather_string(job.bootstrap, problem);
+  for (std::size_t rank = 0; rank < problems.size(); ++rank) {
+    if (!problems[rank].empty()) return fmt::format("rank {}: {}", rank, problems[rank]);
   }
   return {};
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "transports/job.hpp"
@@ -14,5 +15,9 @@ std::uint64_t available_memory();
 /// node within 80 % of the available memory; otherwise the same reason on every rank, naming the
 /// first rank that cannot. Costs one exchange.
 std::string memory_shortage(Job&, std::uint64_t bytes, int ranks_on_node);
+
+/// Collective: why `prepare` failed on a rank, the same text on every rank; empty when it failed on
+/// none. Error(peer) is passed on: the job is over.
+std::string first_problem(Job&, const std::function<void()>& prepare);
 
 }  // namespace commtune

@@ -1,6 +1,5 @@
 #include "microbench/point_to_point.hpp"
 
-#include <new>
 #include <utility>
 
 #include "core/error.hpp"
@@ -43,25 +42,6 @@ void check_pattern_rows(BenchContext& context, const PointToPoint& pattern, Rota
   context.record_check(row, summary);
 }
 
-/// Collective: why a rank could not allocate, the same text on every rank; empty when all could.
-std::string allocate(Job& job, std::uint64_t bytes, std::size_t area, BufferKind kind,
-                     std::unique_ptr<Rotation>& memory) {
-  std::string problem;
-  try {
-    memory = std::make_unique<Rotation>(job.transport, bytes, area, kind);
-  } catch (const Error& error) {
-    if (error.code() == Errc::peer) throw;
-    problem = error.what();
-  } catch (const std::bad_alloc&) {
-    problem = "out of memory";
-  }
-  const auto problems = allgather_string(job.bootstrap, problem);
-  for (std::size_t rank = 0; rank < problems.size(); ++rank) {
-    if (!problems[rank].empty()) return fmt::format("rank {}: {}", rank, problems[rank]);
-  }
-  return {};
-}
-
 void run_size(BenchContext& context, std::uint64_t bytes, const PointToPoint& pattern,
               BufferKind kind) {
   Job& job = context.job();
@@ -75,8 +55,10 @@ void run_size(BenchContext& context, std::uint64_t bytes, const PointToPoint& pa
                       context.nodes().largest);
   if (!shortage.empty()) return context.skip(std::move(row), shortage);
   std::unique_ptr<Rotation> timed, checked;
-  std::string problem = allocate(job, bytes, cold_area, kind, timed);
-  if (problem.empty()) problem = allocate(job, bytes, check_area, kind, checked);
+  const std::string problem = first_problem(job, [&] {
+    timed = std::make_unique<Rotation>(job.transport, bytes, cold_area, kind);
+    checked = std::make_unique<Rotation>(job.transport, bytes, check_area, kind);
+  });
   if (!problem.empty()) {
     row.status = "failed";
     row.reason = problem;

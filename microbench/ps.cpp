@@ -1,7 +1,6 @@
 // A training step with parameter servers: every worker pushes its gradient and pulls the
 // parameters.
 #include <memory>
-#include <new>
 #include <utility>
 
 #include "collectives/parameter_server/server.hpp"
@@ -116,25 +115,6 @@ Row describe_row(const BenchContext& context, const ParameterPlan& plan, std::ui
   return row;
 }
 
-/// Collective: why a rank could not prepare, the same text on every rank; empty when all could.
-std::string prepare(Job& job, const ParameterPlan& plan, BufferKind kind,
-                    std::unique_ptr<Role>& role) {
-  std::string problem;
-  try {
-    role = std::make_unique<Role>(job, plan, kind);
-  } catch (const Error& error) {
-    if (error.code() == Errc::peer) throw;
-    problem = error.what();
-  } catch (const std::bad_alloc&) {
-    problem = "out of memory";
-  }
-  const auto problems = allgather_string(job.bootstrap, problem);
-  for (std::size_t rank = 0; rank < problems.size(); ++rank) {
-    if (!problems[rank].empty()) return fmt::format("rank {}: {}", rank, problems[rank]);
-  }
-  return {};
-}
-
 void check_steps(BenchContext& context, const ParameterPlan& plan, Role& role, Row& row) {
   Job& job = context.job();
   const std::uint64_t iterations = context.options().check;
@@ -171,7 +151,7 @@ void run_row(BenchContext& context, const ParameterPlan& plan, BufferKind kind, 
   const std::string shortage = memory_shortage(job, bytes + sweep_bytes, context.nodes().largest);
   if (!shortage.empty()) return context.skip(std::move(row), shortage);
   std::unique_ptr<Role> role;
-  row.reason = prepare(job, plan, kind, role);
+  row.reason = first_problem(job, [&] { role = std::make_unique<Role>(job, plan, kind); });
   if (!row.reason.empty()) {
     row.status = "failed";
     return context.emit(row, {});
