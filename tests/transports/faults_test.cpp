@@ -2,6 +2,7 @@
 // time with status 4, names the rank and leaves nothing behind.
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <set>
@@ -84,6 +85,33 @@ void expect_reason(const std::string& reason, const Fault& fault, bool by_launch
   EXPECT_NE(reason.find(where), std::string::npos) << reason;
 }
 
+/// A folder for temporary files that no other program uses meanwhile.
+class PrivateTemporaryFolder {
+ public:
+  PrivateTemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "faults-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) fail(Errc::system, "mkdtemp {}", name);
+    path_ = name;
+    if (const char* const value = std::getenv("TMPDIR")) before_ = value;
+    setenv("TMPDIR", name.c_str(), 1);
+  }
+  ~PrivateTemporaryFolder() {
+    if (before_.empty()) {
+      unsetenv("TMPDIR");
+    } else {
+      setenv("TMPDIR", before_.c_str(), 1);
+    }
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  PrivateTemporaryFolder(const PrivateTemporaryFolder&) = delete;
+  PrivateTemporaryFolder& operator=(const PrivateTemporaryFolder&) = delete;
+
+ private:
+  std::filesystem::path path_;
+  std::string before_;
+};
+
 class Faults : public ::testing::TestWithParam<std::tuple<const char*, Fault>> {};
 
 TEST_P(Faults, end_the_job_and_name_the_rank) {
@@ -94,6 +122,7 @@ TEST_P(Faults, end_the_job_and_name_the_rank) {
   if (!missing.empty()) GTEST_SKIP() << missing;
   // A launcher takes its time to start, and a rank that was never seen counts as well.
   const double timeout_s = fault.signal == SIGKILL ? 30 : by_launcher ? 4 : 1;
+  const PrivateTemporaryFolder folder;
   const auto before = leftovers();
   const std::int64_t begin = monotonic_ns();
   const auto body = [fault = fault](Job& job) { return suffer(fault, job); };
