@@ -127,7 +127,7 @@ TEST(ThinnedMatrix, has_every_algorithm_count_type_and_operator) {
         EXPECT_EQ(counts[algorithm].count(count), 1U) << what << " count " << count;
       }
     }
-    for (const std::uint64_t count : {0, 1, 1000, 70001}) {
+    for (const std::uint64_t count : {0U, 1U, 1000U, 70001U}) {
       EXPECT_EQ(counts[algorithm].count(count), 1U) << what << " count " << count;
     }
   }
